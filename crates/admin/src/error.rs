@@ -21,8 +21,29 @@ use symbolon_telemetry::RequestFacts;
 pub(super) enum AdminError {
     /// The request cannot be carried out; the description says why.
     Refused { status: StatusCode, code: &'static str, description: Cow<'static, str> },
+    /// 409: something of a user is another's, or the user is there already.
+    Taken { what: Taken, description: Cow<'static, str> },
     /// A failure that all endpoints map alike: too large, too many requests, unavailable, internal.
     Failure(Failure),
+}
+
+/// What of a user is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Taken {
+    Id,
+    Email,
+    Attribute,
+}
+
+impl Taken {
+    /// The member `taken` of an answer.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Id => "id",
+            Self::Email => "email",
+            Self::Attribute => "attribute",
+        }
+    }
 }
 
 /// The result of a handler.
@@ -67,6 +88,11 @@ impl AdminError {
         Self::refused(StatusCode::CONFLICT, "conflict", description)
     }
 
+    /// 409: something of a user is taken.
+    pub(super) fn taken(what: Taken, description: impl Into<Cow<'static, str>>) -> Self {
+        Self::Taken { what, description: description.into() }
+    }
+
     /// 415.
     pub(super) fn media_type(wanted: &'static str) -> Self {
         Self::refused(
@@ -96,12 +122,25 @@ impl AdminError {
     pub(super) fn told(&self) -> (&'static str, Cow<'static, str>) {
         match self {
             Self::Refused { code, description, .. } => (code, description.clone()),
+            Self::Taken { description, .. } => ("conflict", description.clone()),
             Self::Failure(Failure::OAuth(error)) => (error.code.as_str(), error.description.clone()),
             Self::Failure(Failure::Unavailable { .. } | Failure::TooMany { .. }) => {
                 ("temporarily_unavailable", Cow::Borrowed("try again in a moment"))
             }
             Self::Failure(_) => ("server_error", Cow::Borrowed("something went wrong on our side")),
         }
+    }
+}
+
+impl AdminError {
+    /// The error as JSON.
+    pub(super) fn document(&self) -> serde_json::Value {
+        let (code, description) = self.told();
+        let mut document = json!({ "error": code, "error_description": description });
+        if let (Self::Taken { what, .. }, Some(members)) = (self, document.as_object_mut()) {
+            members.insert("taken".to_owned(), what.as_str().into());
+        }
+        document
     }
 }
 
@@ -159,20 +198,20 @@ impl From<Failure> for AdminError {
 
 impl IntoResponse for AdminError {
     fn into_response(self) -> Response {
-        match self {
-            Self::Failure(failure) => failure.into_json(),
-            Self::Refused { status, code, description } => {
-                let body = json!({ "error": code, "error_description": description });
-                let mut response = no_store(json(status, body.to_string()));
-                if status == StatusCode::UNAUTHORIZED {
-                    // RFC 6750 3: a 401 names the authentication scheme.
-                    let challenge =
-                        HeaderValue::from_static("Bearer realm=\"symbolon admin\", error=\"invalid_token\"");
-                    response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
-                }
-                RequestFacts::new().oauth_error(code).note();
-                response
-            }
+        let body = self.document().to_string();
+        let (status, code) = match self {
+            Self::Failure(failure) => return failure.into_json(),
+            Self::Refused { status, code, .. } => (status, code),
+            Self::Taken { .. } => (StatusCode::CONFLICT, "conflict"),
+        };
+        let mut response = no_store(json(status, body));
+        if status == StatusCode::UNAUTHORIZED {
+            // RFC 6750 3: a 401 names the authentication scheme.
+            let challenge =
+                HeaderValue::from_static("Bearer realm=\"symbolon admin\", error=\"invalid_token\"");
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
         }
+        RequestFacts::new().oauth_error(code).note();
+        response
     }
 }

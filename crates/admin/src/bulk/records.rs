@@ -96,7 +96,7 @@ async fn outcomes(
         outcomes.push(match created {
             Created::Created => Ok(json!({ "user": { "id": id, "email": email } })),
             Created::Exists => {
-                Err(users::taken(call, &id, &attributes).await.unwrap_or_else(AdminError::from))
+                Err(users::taken_of_new(call, &id, &attributes).await.unwrap_or_else(AdminError::from))
             }
         });
     }
@@ -152,7 +152,7 @@ async fn check_user(call: &Call, line: Line, checker: &mut AttributeChecker<'_>)
         None => None,
     };
     if named.is_some_and(|(user, _)| has_address(&user)) || store.user(call.id(), &id).await?.is_some() {
-        return Err(users::taken(call, &id, &profile.attributes).await?);
+        return Err(users::taken_of_new(call, &id, &profile.attributes).await?);
     }
     Ok(json!({ "user": { "id": id, "email": email } }))
 }
@@ -210,7 +210,12 @@ async fn check_client(call: &Call, line: Line) -> Done {
         return Err(client_exists());
     }
     // Without the secret: one that was drawn for the check is nobody's.
-    Ok(wrapped("client", client_metadata::view(&registration.client)))
+    let mut checked = wrapped("client", client_metadata::view(&registration.client));
+    let warnings: Vec<String> = registration.warnings.iter().map(ToString::to_string).collect();
+    if let Some(members) = checked.as_object_mut().filter(|_| !warnings.is_empty()) {
+        members.insert("warnings".to_owned(), json!(warnings));
+    }
+    Ok(checked)
 }
 
 async fn new_client(call: &Call, line: Line) -> Result<Registration, AdminError> {

@@ -186,8 +186,11 @@ async fn settle(running: &mut VecDeque<Chunk>, counts: &mut Counts, answers: &mu
 
 fn write_line(text: &mut Vec<u8>, number: u64, result: Done) {
     let line = result.unwrap_or_else(|error| {
-        let (code, description) = error.told();
-        json!({ "error": code, "error_description": description, "line": number })
+        let mut document = error.document();
+        if let Some(members) = document.as_object_mut() {
+            members.insert("line".to_owned(), number.into());
+        }
+        document
     });
     // Writing a value into memory cannot fail.
     let _ = serde_json::to_writer(&mut *text, &line);

@@ -16,7 +16,7 @@ use symbolon_store::port::{PageRequest, UserFilter};
 
 use super::record::view;
 use crate::call::Call;
-use crate::error::AdminError;
+use crate::error::{AdminError, Taken};
 use crate::fields::{Fields, clipped};
 use crate::operation::Parameter;
 
@@ -135,7 +135,23 @@ pub(super) fn keep(document: &mut Map<String, Value>, stored: &Attributes, schem
     }
 }
 
-/// The refusal of a user because the id, the e-mail address or the value of a unique attribute is another's.
+/// The refusal of a new user, of whom something is taken: see [`taken`]. Whose id is there is told so, whatever else is
+/// taken: it is the same user, who was created before.
+///
+/// # Errors
+/// The store's.
+pub(crate) async fn taken_of_new(
+    call: &Call,
+    id: &UserId,
+    attributes: &Attributes,
+) -> Result<AdminError, StoreError> {
+    if call.app.store.user(call.id(), id).await?.is_some() {
+        return Ok(AdminError::taken(Taken::Id, "there is a user of this id"));
+    }
+    taken(call, id, attributes).await
+}
+
+/// The refusal of a user because the e-mail address or the value of a unique attribute is another's.
 ///
 /// # Errors
 /// The store's: it is asked whose the values are.
@@ -153,10 +169,10 @@ pub(crate) async fn taken(
         if found.items.iter().any(|holder| holder.id != *id) {
             let why =
                 format!("attributes.{name} is unique, and another user has this value: give another one");
-            return Ok(AdminError::conflict(why));
+            return Ok(AdminError::taken(Taken::Attribute, why));
         }
     }
-    Ok(AdminError::conflict("there is a user of this id or e-mail address"))
+    Ok(AdminError::taken(Taken::Email, "there is another user of this e-mail address"))
 }
 
 /// The value that a query looks for by `attribute.NAME=VALUE`.

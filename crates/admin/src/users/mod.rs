@@ -23,7 +23,7 @@ use crate::{ending, grants, paging, sessions, settings};
 use symbolon_app::audit::ChangedFields;
 use symbolon_app::http::Failure;
 
-pub(super) use attributes::{check, made, shown, taken};
+pub(super) use attributes::{check, made, shown, taken, taken_of_new};
 pub(super) use record::{Described, GivenPassword, id, password, view};
 
 /// The filter for listing and export.
@@ -161,7 +161,7 @@ async fn create(call: Call, payload: Payload) -> Answer {
     let user = described.into_user(id, call.now());
     let made = made(&user, password.is_some(), &settings.attributes);
     if call.app.store.create_user(call.id(), user.clone(), password).await? == Created::Exists {
-        return Err(taken(&call, &user.id, &user.profile.attributes).await?);
+        return Err(taken_of_new(&call, &user.id, &user.profile.attributes).await?);
     }
     call.audit(Event::UserCreated, about(&user.id), made);
     Ok(created(&seen(&call, &user)))

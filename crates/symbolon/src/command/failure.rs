@@ -1,30 +1,27 @@
 //! `symbolon client why` and `symbolon explain`: why requests were refused, and what mends it.
 
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::{ArgMatches, Command};
 use http::Method;
 use serde_json::Value;
 
 use super::api::{Api, segment};
 use super::moment::dated;
-use super::output::{line, print};
+use super::output::{self, line, print};
 use super::{CommandError, given, named};
 use crate::cli::{about_an_issuer, drawn_id};
 
+/// The most failures that one request answers.
+const MOST: usize = 100;
+
 /// `symbolon client why`.
 pub(super) fn why_command() -> Command {
-    let limit = Arg::new("limit")
-        .long("limit")
-        .value_name("NUMBER")
-        .value_parser(value_parser!(u32).range(1..=100))
-        .default_value("10")
-        .help("The most failures that are shown");
     let client = drawn_id("client", "CLIENT")
         .help("Its id or name; also an id that an application sends though no such client is registered");
     about_an_issuer(
         Command::new("why")
             .about("Say why requests of a client were refused lately, newest first, and what mends it")
             .arg(client)
-            .arg(limit),
+            .arg(output::limit().default_value("10")),
     )
 }
 
@@ -39,7 +36,7 @@ pub(super) fn explain_command() -> Command {
 
 pub(super) fn why(matches: &ArgMatches) -> Result<(), CommandError> {
     let client = given(matches, "client");
-    let limit = matches.get_one::<u32>("limit").copied().unwrap_or(10);
+    let limit = output::most(matches).min(MOST);
     let api = Api::reach(matches)?;
     let id = match named::client_id(&api, client) {
         // Not registered, which may be why its requests are refused.

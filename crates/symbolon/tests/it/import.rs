@@ -234,6 +234,8 @@ fn what_is_exported_is_read_back() {
         let _server = serve(&from);
         keycloak(&from);
         partly(&from, &["keycloak", "realm.json"]);
+        from.run(&["attribute", "set", "team", "--type", "string"]).good();
+        from.run(&["user", "update", "k1@keycloak.example", "--attribute", "team=x"]).good();
         from.run(&["export", "--output", "all.ndjson"]).good();
         assert!(
             from.run(&["export", "--output", "all.ndjson"]).bad(1).contains("all.ndjson"),
@@ -253,13 +255,32 @@ fn what_is_exported_is_read_back() {
     assert!(to.run(&["import", "symbolon", "cut.ndjson"]).bad(2).contains("cut off"));
     assert!(!to.path("data").exists(), "no store was made");
     let _server = to.serve(&[]);
+    // Without the settings the attribute is not defined: the user comes in without it, and it is named.
     let first = to.run(&["import", "symbolon", "all.ndjson", "--json"]).json();
     assert_eq!((of_kind(&first, "users"), of_kind(&first, "given_roles")), ([2, 0, 0], [3, 0, 0]), "{first}");
+    let part = |report: &Value, part: &str| {
+        report["not_taken"].as_array().unwrap().iter().any(|it| it["part"] == part)
+    };
+    assert!(part(&first, "attributes.team") && part(&first, "client_secret"), "{first}");
     assert!(signs_in(&to, "k1@keycloak.example"));
+    // A repeat draws no secrets, and says nothing of any.
     let second = to.run(&["import", "symbolon", "all.ndjson", "--json", "--settings"]).json();
     assert_eq!((of_kind(&second, "users"), of_kind(&second, "groups")), ([0, 2, 0], [0, 2, 0]), "{second}");
-    // But for times, versions and the secrets of clients, the copy exports the same.
-    let copy = to.run(&["export"]).good();
+    assert!(!part(&second, "client_secret"), "{second}");
+    // But for times, versions and the secrets of clients, a copy exports the same.
+    let whole = Place::new();
+    write(&whole, "all.ndjson", &text);
+    for more in [&["--dry-run"][..], &[]] {
+        let arguments = [&["import", "symbolon", "all.ndjson", "--json", "--settings"], more].concat();
+        let report = whole.run(&arguments).json();
+        assert_eq!(
+            (of_kind(&report, "users"), part(&report, "attributes.team")),
+            ([2, 0, 0], false),
+            "{report}"
+        );
+    }
+    let copy = whole.run(&["export"]).good();
+    assert!(copy.contains(r#""attributes":{"team":"x"}"#), "{copy}");
     let stable = |text: &str| -> Vec<Value> {
         let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         let mut lines: Vec<Value> =

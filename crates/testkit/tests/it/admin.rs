@@ -291,6 +291,7 @@ fn bad_lines_are_answered_in_their_place_and_stop_nothing() {
     body.extend_from_slice(br#"{"id":"z","email":"z@example.com"}"#);
     let answers = ndjson(&raw_bulk(&server, "/users/bulk", NDJSON, &body));
     let told: Vec<(Value, Value)> = answers.iter().map(|a| (a["error"].clone(), a["line"].clone())).collect();
+    assert_eq!((&answers[3]["taken"], &answers[4]["taken"]), (&json!("id"), &json!("email")));
     let bad = |error: &str, line: u64| (json!(error), json!(line));
     let expected = [
         (Value::Null, Value::Null),

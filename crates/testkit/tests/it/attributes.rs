@@ -229,7 +229,13 @@ fn a_unique_value_belongs_to_one_user_who_is_found_by_it() {
         format!("attributes.badge {mend}")
     );
     let again = refused(&create(&server, "ann", json!({ "number": "E-1" })), 409);
-    assert_eq!(again, "there is a user of this id or e-mail address");
+    assert_eq!(again, "there is a user of this id");
+    // Whoever has the id is there, whatever else is taken.
+    let line = |id: &str| json!({ "id": id, "preferred_username": id, "attributes": { "number": "E-1" } });
+    for path in ["/users/bulk", "/users/bulk?dry_run=true"] {
+        assert_eq!(bulk(&server, path, &[line("bob")])[0]["taken"], "id", "{path}");
+    }
+    assert_eq!(bulk(&server, "/users/bulk", &[line("cat")])[0]["taken"], "attribute");
     let moved = json!({ "attributes": { "number": "E-1" } });
     assert_eq!(
         refused(&server.admin("PATCH", "/users/bob", Some(moved)), 409),

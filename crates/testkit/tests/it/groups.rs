@@ -399,6 +399,14 @@ fn a_dry_run_of_groups_roles_and_clients_changes_nothing() {
     assert_eq!(told("/clients/bulk", &lines), ["", "conflict", "invalid_request"]);
     let answer = bulk(&server, "/clients/bulk?dry_run=true", &[client("app")]).remove(0);
     assert!(answer["client"].get("client_secret").is_none(), "a secret that nobody stores: {answer}");
+    let mut short = client("app");
+    short["client_secret"] = json!("0123456789abcdef");
+    let answer = bulk(&server, "/clients/bulk?dry_run=true", &[short]).remove(0);
+    assert_eq!(
+        answer["warnings"].as_array().map(Vec::len),
+        Some(1),
+        "it is warned of a short secret: {answer}"
+    );
     let total =
         |path: &str, member: &str| server.admin("GET", path, None).json()[member].as_array().unwrap().len();
     assert_eq!(

@@ -275,6 +275,7 @@ fn a_dry_run_checks_lines_and_changes_nothing() {
     let told: Vec<_> = answers.iter().map(|answer| answer["error"].as_str().unwrap_or_default()).collect();
     assert_eq!(told, ["", "conflict", "conflict", "invalid_request", "invalid_request"], "{answers:?}");
     assert_eq!(answers[0]["user"]["id"], "new");
+    assert_eq!((&answers[1]["taken"], &answers[2]["taken"]), (&json!("id"), &json!("email")));
     let users = server.admin("GET", "/users", None).json();
     assert_eq!(users["pagination"]["total"], 1, "{users}");
     let settings = server.admin("GET", "/settings", None).json();

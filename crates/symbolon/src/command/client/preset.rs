@@ -40,8 +40,8 @@ pub(super) struct Preset {
     pub(super) form: Form,
 }
 
-const CODE: &str = "authorization_code";
-const REFRESH: &str = "refresh_token";
+const CODE: &str = GrantType::AuthorizationCode.as_str();
+const REFRESH: &str = GrantType::RefreshToken.as_str();
 const DEVICE: &str = "urn:ietf:params:oauth:grant-type:device_code";
 const BASIC: &str = "client_secret_basic";
 const PUBLIC: &str = "none";

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::importer::Importer;
 use super::lines::lines;
-use super::record::{Entry, Object, custom_attribute, set};
-use super::{Reader, open};
+use super::record::{Entry, Kind, Object, custom_attribute, hand_on_active, set};
+use super::{Reader, open_text};
 use crate::command::CommandError;
 
 /// The longest line that is read. The admin API takes no longer one either.
@@ -28,7 +28,7 @@ const METADATA: [&str; 2] = ["app_metadata", "user_metadata"];
 
 /// The users, a line each.
 pub(super) fn reader(path: &str) -> Result<Reader, CommandError> {
-    let (file, path) = (BufReader::new(open(path)?), path.to_owned());
+    let (file, path) = (BufReader::new(open_text(path)?), path.to_owned());
     Ok(Box::new(move |importer: &mut Importer<'_>| {
         for line in lines(file, &path, LONGEST_LINE) {
             let (number, line) = line?;
@@ -58,9 +58,7 @@ fn converted(place: u64, mut exported: Object) -> Entry {
     let own_id = exported.remove("user_id").filter(|id| !id.is_null());
     let database_id = exported.remove("_id");
     set(&mut user, "id", own_id.or_else(|| database_id.as_ref().and_then(of_database)));
-    if exported.remove("blocked") == Some(Value::Bool(true)) {
-        user.insert("active".to_owned(), json!(false));
-    }
+    hand_on_active(&mut user, "blocked", exported.remove("blocked"));
     let mut entry = Entry::new(place, user);
     if exported.contains_key("custom_password_hash") {
         entry.user =
@@ -69,7 +67,7 @@ fn converted(place: u64, mut exported: Object) -> Entry {
     for member in METADATA {
         if let Some(Value::Object(attributes)) = exported.remove(member) {
             for (name, value) in attributes {
-                custom_attribute(&mut entry, &format!("{member}.{name}"), &value);
+                custom_attribute(&mut entry.left_out, Kind::User, &format!("{member}.{name}"), &value);
             }
         }
     }
@@ -117,7 +115,7 @@ mod tests {
         let entry = read(&format!("\n{line}\r\n\n")).remove(0);
         assert_eq!(entry.origin.place, 2);
         let wanted =
-            json!({ "id": "auth0|7", "email": "a@b.example", "preferred_username": "ann", "active": false });
+            json!({ "id": "auth0|7", "email": "a@b.example", "preferred_username": "ann", "blocked": true });
         assert_eq!(Value::Object(entry.user.unwrap()), wanted);
         assert_eq!(entry.left_out, ["attribute app_metadata.x"]);
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
+use symbolon_protocol::client::GrantType;
 use symbolon_protocol::redirect_uri;
 
 use super::importer::Importer;
@@ -92,11 +93,23 @@ impl Draft {
                 continue;
             };
             let option = if member == "redirect_uris" { "redirect-uri" } else { "post-logout-redirect-uri" };
-            let mend =
-                format!("name each URI that is used: symbolon client update {} --{option} URI", self.id());
+            let mend = self.mend_of_uri(option);
             self.part(theirs, format!("{uri} {why}"), mend);
         }
         self.set(member, good);
+    }
+
+    /// What to do about a URI that is not taken.
+    pub(super) fn mend_of_uri(&self, option: &str) -> String {
+        let update = format!("symbolon client update {}", self.id());
+        if option != "redirect-uri" {
+            // A logout ends at exactly a registered URI, whatever the forms (RP-Initiated Logout 3).
+            return format!("name each URI that is used: {update} --{option} URI");
+        }
+        format!(
+            "name each URI that is used: {update} --{option} URI; or allow its form (docs/topics/redirect-uris.md): {update} \
+             --redirect-uri-form FORM --{option} URI"
+        )
     }
 
     /// The registered redirect URIs.
@@ -157,12 +170,9 @@ impl Draft {
     }
 }
 
-/// RFC 6749 4.1.
-pub(super) const CODE: &str = "authorization_code";
-/// RFC 6749 6.
-pub(super) const REFRESH: &str = "refresh_token";
-/// RFC 6749 4.4.
-pub(super) const CREDENTIALS: &str = "client_credentials";
+pub(super) const CODE: &str = GrantType::AuthorizationCode.as_str();
+pub(super) const REFRESH: &str = GrantType::RefreshToken.as_str();
+pub(super) const CREDENTIALS: &str = GrantType::ClientCredentials.as_str();
 
 #[cfg(test)]
 mod tests {
@@ -205,6 +215,8 @@ mod tests {
             assert!(told.iter().any(|it| it.contains(part)), "{part}: {told:?}");
         }
         assert_eq!(told.len(), 5);
+        let wildcard = told.iter().find(|it| it.contains("has a wildcard")).unwrap();
+        assert!(wildcard.contains("symbolon client update app --redirect-uri-form FORM"), "{wildcard}");
     }
 
     #[test]

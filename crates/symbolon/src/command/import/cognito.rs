@@ -5,10 +5,10 @@ use std::io::{BufRead, BufReader};
 use serde_json::{Value, json};
 
 use super::importer::Importer;
-use super::json_stream::{self, Members, USER, Unread, Wanted};
-use super::record::{Entry, Object, Origin, custom_attribute, set, take_text};
+use super::json_stream::{self, Members, USER, Wanted};
+use super::record::{Entry, Kind, Object, Origin, custom_attribute, hand_on_active, set, take_text};
 use super::table::{self, Column};
-use super::{Reader, check_readable_again, open, unreadable};
+use super::{Reader, check_readable_again, open_text, unreadable};
 use crate::command::CommandError;
 
 /// What the report says once.
@@ -24,7 +24,7 @@ const SILENT: [&str; 4] =
 
 /// The users, of either kind of file.
 pub(super) fn reader(path: &str) -> Result<Reader, CommandError> {
-    let mut file = BufReader::new(open(path)?);
+    let mut file = BufReader::new(open_text(path)?);
     if !is_json(&mut file, path)? {
         let entries = table::rows(file, path, columns)?;
         return Ok(Box::new(move |importer: &mut Importer<'_>| {
@@ -36,8 +36,12 @@ pub(super) fn reader(path: &str) -> Result<Reader, CommandError> {
         }));
     }
     check_readable_again(path)?;
-    // Once to see that the file is whole.
-    json_stream::read(path, &mut Unread)?;
+    // Once to see that the file is whole, and has users.
+    let mut head = Head::default();
+    json_stream::read(path, &mut head)?;
+    if !head.has_users {
+        return Err(CommandError::Usage(format!("{path} is no export of Cognito: it has no list `Users`")));
+    }
     let path = path.to_owned();
     Ok(Box::new(move |importer: &mut Importer<'_>| {
         importer.report.note(NO_PASSWORDS);
@@ -48,8 +52,7 @@ pub(super) fn reader(path: &str) -> Result<Reader, CommandError> {
 /// Whether a file begins as JSON does.
 fn is_json(file: &mut impl BufRead, path: &str) -> Result<bool, CommandError> {
     let head = file.fill_buf().map_err(|source| unreadable(path, source))?;
-    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
-    Ok(matches!(head.first(), Some(b'{' | b'[')))
+    Ok(matches!(head.trim_ascii_start().first(), Some(b'{' | b'[')))
 }
 
 /// What the columns of a pool's header are.
@@ -73,6 +76,22 @@ fn columns(names: &[&str]) -> Result<Vec<Column>, CommandError> {
     Err(CommandError::Usage(format!("the file {why} (symbolon import csv takes other tables)")))
 }
 
+/// Whether the document has users.
+#[derive(Default)]
+struct Head {
+    has_users: bool,
+}
+
+impl Members for Head {
+    fn wanted(&self, name: &str) -> Wanted {
+        if matches!(name, "Users" | "") { Wanted::List } else { Wanted::Nothing }
+    }
+
+    fn begun(&mut self, _: &str) {
+        self.has_users = true;
+    }
+}
+
 struct Users<'i, 'a> {
     importer: &'i mut Importer<'a>,
 }
@@ -92,9 +111,7 @@ fn entry(place: u64, user: Value) -> Entry {
     let mut entry = Entry::new(place, Object::new());
     let mut user = Object::new();
     set(&mut user, "preferred_username", exported.remove("Username"));
-    if exported.remove("Enabled") == Some(json!(false)) {
-        user.insert("active".to_owned(), json!(false));
-    }
+    hand_on_active(&mut user, "enabled", exported.remove("Enabled"));
     // `admin-get-user` calls them otherwise.
     let attributes = exported.remove("Attributes").or_else(|| exported.remove("UserAttributes"));
     for attribute in attributes.as_ref().and_then(Value::as_array).into_iter().flatten() {
@@ -110,7 +127,7 @@ fn entry(place: u64, user: Value) -> Entry {
                 Some(Column::Text(member)) if member != "password_hash" => {
                     set(&mut user, member, Some(json!(value)))
                 }
-                _ => custom_attribute(&mut entry, name, &json!(value)),
+                _ => custom_attribute(&mut entry.left_out, Kind::User, name, &json!(value)),
             },
         }
     }
@@ -166,7 +183,7 @@ mod tests {
         let (users, report) = import(&document.to_string());
         let ann = json!({
             "id": "0f1e", "email": "ann@example.com", "email_verified": true, "address": { "formatted": "Vienna" },
-            "given_name": "Ann", "active": false,
+            "given_name": "Ann", "enabled": false,
         });
         assert_eq!(users, [ann, json!({ "id": "2", "preferred_username": "bob" })]);
         assert_eq!(report["left_out"], json!({ "attribute custom:tenant": 1 }));
@@ -194,5 +211,10 @@ mod tests {
         };
         assert!(told("a,b\n1,2\n").contains("no export of Cognito"));
         assert!(told("{\"Users\": [").contains("cut off"));
+        for other in ["{}", "{\"users\":[]}", "{\"UserPools\":[{}]}"] {
+            assert!(told(other).contains("it has no list `Users`"), "{other}");
+        }
+        assert!(import("{\"Users\":[]}").0.is_empty());
+        assert_eq!(import("[{\"Username\":\"ann\"}]").0.len(), 1, "the list alone");
     }
 }

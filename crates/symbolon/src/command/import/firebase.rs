@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::importer::Importer;
 use super::json_stream::{self, Members, USER, Wanted};
-use super::record::{Entry, Fault, Object, is_empty, set, take_text};
-use super::{Reader, open, unreadable};
+use super::record::{Entry, Fault, Object, hand_on_active, is_empty, number, set, take_text};
+use super::{Reader, check_readable_again, open_text, unreadable};
 use crate::command::{CommandError, given};
 
 /// Members that are a user's here, under another name.
@@ -35,11 +35,12 @@ pub(super) fn reader(matches: &ArgMatches) -> Result<Reader, CommandError> {
     let config = match matches.get_one::<String>("hash-config") {
         Some(path) => {
             let mut text = String::new();
-            open(path)?.read_to_string(&mut text).map_err(|source| unreadable(path, source))?;
+            open_text(path)?.read_to_string(&mut text).map_err(|source| unreadable(path, source))?;
             Some(shown(&text).ok_or_else(|| wrong_config(path))?)
         }
         None => None,
     };
+    check_readable_again(&path)?;
     // Read once for the parameters, which may stand behind the users, and to see that the file is whole.
     let mut head = Head::default();
     json_stream::read(&path, &mut head).map_err(|error| no_export(&path, error))?;
@@ -127,13 +128,10 @@ fn shown(text: &str) -> Option<HashConfig> {
 
 fn of_json(members: &Value) -> Option<HashConfig> {
     let text = |name: &str| members.get(name)?.as_str().map(str::to_owned);
-    let number = |name: &str| {
-        let value = members.get(name)?;
-        value.as_u64().or_else(|| value.as_str()?.parse().ok())
-    };
+    let count = |name: &str| members.get(name).and_then(number);
     Some(HashConfig {
-        mem_cost: number("mem_cost")?,
-        rounds: number("rounds")?,
+        mem_cost: count("mem_cost")?,
+        rounds: count("rounds")?,
         salt_separator: text("base64_salt_separator")?,
         signer_key: text("base64_signer_key")?,
     })
@@ -145,9 +143,7 @@ fn entry(place: u64, user: Value, config: Option<&HashConfig>) -> Entry {
     for (theirs, ours) in RENAMED {
         set(&mut user, ours, exported.remove(theirs));
     }
-    if exported.remove("disabled") == Some(json!(true)) {
-        user.insert("active".to_owned(), json!(false));
-    }
+    hand_on_active(&mut user, "disabled", exported.remove("disabled"));
     let hash = match (take_text(&mut exported, "passwordHash"), take_text(&mut exported, "salt"), config) {
         (None, _, _) => Ok(None),
         (Some(_), None, _) => Err(Fault::from("passwordHash has no salt beside it")),
@@ -213,7 +209,7 @@ mod tests {
             (1, "a@b.example", &["createdAt".to_owned()][..])
         );
         let wanted = json!({
-            "id": "uid1", "email": "a@b.example", "email_verified": true, "name": "Ann", "active": false,
+            "id": "uid1", "email": "a@b.example", "email_verified": true, "name": "Ann", "disabled": true,
             "password_hash": "$firebase-scrypt$mem_cost=14,rounds=8,salt_separator=Bw==,signer_key=jxspr8Ki==$42xEC+ixf3L2lw==$lSrf+/==",
         });
         assert_eq!(Value::Object(entry.user.unwrap()), wanted);

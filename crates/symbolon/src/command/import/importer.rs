@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, HashSet};
 use http::Method;
 use serde_json::Value;
 
+use super::answer::{Outcome, outcome};
 use super::record::{Entry, Fault, Kind, Object, Origin, Part, given_role, membership};
 use super::report::Report;
+use super::schema::Schema;
 use super::seen::{Seen, give_id, unseen_in};
 use super::structure::{Placement, Structure};
 use crate::command::CommandError;
@@ -21,6 +23,8 @@ pub(super) trait Server {
     fn send(&self, path: &str, lines: Vec<u8>) -> Result<Vec<Value>, CommandError>;
     /// Reads a JSON text a line.
     fn read(&self, path: &str, each: &mut dyn FnMut(Value)) -> Result<(), CommandError>;
+    /// The attributes that users of the issuer may have.
+    fn schema(&self) -> Result<Schema, CommandError>;
     /// Changes the settings of the issuer.
     fn set(&self, settings: &Value) -> Result<(), CommandError>;
 }
@@ -37,6 +41,11 @@ impl Server for Api {
         })
     }
 
+    fn schema(&self) -> Result<Schema, CommandError> {
+        let answer = self.ask(Method::GET, "/settings/attributes", None)?;
+        Ok(Schema::of(&answer).unwrap_or_default())
+    }
+
     fn set(&self, settings: &Value) -> Result<(), CommandError> {
         self.ask(Method::PATCH, "/settings", Some(settings)).map(drop)
     }
@@ -46,6 +55,9 @@ impl Server for Api {
 struct Waiting {
     origin: Origin,
     document: Object,
+    /// What is not taken of it. It is told only where the record is created: of one that was there, or is refused, it would
+    /// be wrong.
+    parts: Vec<Part>,
 }
 
 /// What readers give their records to.
@@ -60,6 +72,8 @@ pub(super) struct Importer<'a> {
     refused_clients: HashSet<String>,
     /// The users, among those of the last batch, who are not there or of whom that was already said.
     missing_users: HashSet<String>,
+    /// Whether the server failed: nothing is sent after that.
+    is_broken: bool,
 }
 
 impl<'a> Importer<'a> {
@@ -73,6 +87,7 @@ impl<'a> Importer<'a> {
             structure: Structure::default(),
             refused_clients: HashSet::new(),
             missing_users: HashSet::new(),
+            is_broken: false,
         }
     }
 
@@ -81,6 +96,16 @@ impl<'a> Importer<'a> {
         let structure = &mut self.structure;
         self.server.read("/groups/export", &mut |group| structure.add_group(&group))?;
         self.server.read("/roles/export", &mut |role| structure.add_role(&role))
+    }
+
+    /// The attributes that users of the issuer may have.
+    pub(super) fn schema(&self) -> Result<Schema, CommandError> {
+        self.server.schema()
+    }
+
+    /// Whether nothing is changed.
+    pub(super) fn is_dry(&self) -> bool {
+        self.is_dry
     }
 
     /// Changes settings of the issuer.
@@ -100,17 +125,14 @@ impl<'a> Importer<'a> {
         if let Some(fault) = unseen_in(&user).or_else(|| self.seen.add(&user)) {
             return self.refuse(Kind::User, &origin, &fault);
         }
-        for part in parts {
-            self.partly(Kind::User, &origin, &part)?;
-        }
         if let Some(id) = user.get("id").and_then(Value::as_str) {
-            let linked = |document| Waiting { origin: origin.clone(), document };
+            let linked = |document| Waiting { origin: origin.clone(), document, parts: Vec::new() };
             let memberships = groups.iter().map(|group| linked(membership(group, id)));
             self.waiting.entry(Kind::Membership).or_default().extend(memberships);
             let given = roles.iter().map(|role| linked(given_role(role, "user_id", id)));
             self.waiting.entry(Kind::GivenRole).or_default().extend(given);
         }
-        self.record(Kind::User, origin, user)
+        self.wait(Kind::User, Waiting { origin, document: user, parts })
     }
 
     /// Takes a client.
@@ -125,10 +147,7 @@ impl<'a> Importer<'a> {
             let fault = Fault::new("another client of the file has this id", "give one of them another id");
             return self.refuse(Kind::Client, &origin, &fault);
         }
-        for part in parts {
-            self.partly(Kind::Client, &origin, &part)?;
-        }
-        self.record(Kind::Client, origin, client)
+        self.wait(Kind::Client, Waiting { origin, document: client, parts })
     }
 
     /// Takes a group; its id on the server, unless it was refused. `above` is the id there of the group above it.
@@ -137,6 +156,7 @@ impl<'a> Importer<'a> {
         origin: Origin,
         mut group: Object,
         above: Option<&str>,
+        parts: Vec<Part>,
     ) -> Result<Option<String>, CommandError> {
         let text = |member: &str| group.get(member).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (id, name) = (text("id"), text("name"));
@@ -155,12 +175,17 @@ impl<'a> Importer<'a> {
             Some(above) => group.insert("parent_id".to_owned(), Value::from(above)),
             None => group.remove("parent_id"),
         };
-        self.record(Kind::Group, origin, group)?;
+        self.wait(Kind::Group, Waiting { origin, document: group, parts })?;
         Ok(Some(id))
     }
 
     /// Takes a role; its id on the server, unless it was refused.
-    pub(super) fn role(&mut self, origin: Origin, role: Object) -> Result<Option<String>, CommandError> {
+    pub(super) fn role(
+        &mut self,
+        origin: Origin,
+        role: Object,
+        parts: Vec<Part>,
+    ) -> Result<Option<String>, CommandError> {
         let text = |member: &str| role.get(member).and_then(Value::as_str);
         let (id, name) = (text("id").unwrap_or_default().to_owned(), text("name").unwrap_or_default());
         let client = text("client_id");
@@ -180,7 +205,7 @@ impl<'a> Importer<'a> {
                 return Ok(None);
             }
         }
-        self.record(Kind::Role, origin, role)?;
+        self.wait(Kind::Role, Waiting { origin, document: role, parts })?;
         Ok(Some(id))
     }
 
@@ -191,7 +216,11 @@ impl<'a> Importer<'a> {
         origin: Origin,
         document: Object,
     ) -> Result<(), CommandError> {
-        self.waiting.entry(kind).or_default().push(Waiting { origin, document });
+        self.wait(kind, Waiting { origin, document, parts: Vec::new() })
+    }
+
+    fn wait(&mut self, kind: Kind, record: Waiting) -> Result<(), CommandError> {
+        self.waiting.entry(kind).or_default().push(record);
         if self.waiting.values().any(|waiting| waiting.len() >= AT_ONCE) { self.flush() } else { Ok(()) }
     }
 
@@ -211,18 +240,29 @@ impl<'a> Importer<'a> {
         Ok(self.report.partly(kind, origin, part)?)
     }
 
-    /// Sends what waits. Records of a kind may name those of the kinds before it, so these are sent first.
+    /// Sends what waits. Records of a kind may name those of the kinds before it, so these are sent first. Where the server
+    /// fails nothing more is sent, and the report says what is lost.
     pub(super) fn flush(&mut self) -> Result<(), CommandError> {
         self.missing_users.clear();
+        let mut flushed = Ok(());
         for kind in Kind::ALL {
             let mut waiting = self.waiting.remove(&kind).unwrap_or_default();
             while !waiting.is_empty() {
                 let rest = waiting.split_off(waiting.len().min(AT_ONCE));
-                self.send(kind, waiting)?;
+                if self.is_broken || flushed.is_err() {
+                    self.lose(kind, &waiting);
+                } else {
+                    flushed = self.send(kind, waiting);
+                }
                 waiting = rest;
             }
         }
-        Ok(())
+        flushed
+    }
+
+    /// Notes records of which this side does not know what became of them.
+    fn lose(&mut self, kind: Kind, batch: &[Waiting]) {
+        batch.iter().for_each(|waiting| self.report.note_lost(kind, waiting.origin.place));
     }
 
     fn send(&mut self, kind: Kind, mut batch: Vec<Waiting>) -> Result<(), CommandError> {
@@ -243,9 +283,16 @@ impl<'a> Importer<'a> {
             let _ = serde_json::to_writer(&mut lines, document);
             lines.push(b'\n');
         }
-        let mut answers = self.server.send(path, lines)?.into_iter();
+        let mut answers = match self.server.send(path, lines) {
+            Ok(answers) => answers.into_iter(),
+            Err(error) => {
+                self.is_broken = true;
+                self.lose(kind, &batch);
+                return Err(error);
+            }
+        };
         for waiting in batch {
-            self.note_answer(kind, &waiting, answers.next())?;
+            self.note_answer(kind, waiting, answers.next().as_ref())?;
         }
         Ok(())
     }
@@ -260,33 +307,24 @@ impl<'a> Importer<'a> {
     fn note_answer(
         &mut self,
         kind: Kind,
-        waiting: &Waiting,
-        answer: Option<Value>,
+        waiting: Waiting,
+        answer: Option<&Value>,
     ) -> Result<(), CommandError> {
-        let text = |member: &str| answer.as_ref().and_then(|answer| answer.get(member)?.as_str());
-        let (origin, document) = (&waiting.origin, &waiting.document);
-        let code = text("error");
-        if answer.is_some() && code.is_none() {
-            let is_new = answer.as_ref().and_then(|answer| answer.get("changed")?.as_bool()).unwrap_or(true);
-            if is_new {
-                self.report.note_created(kind)
-            } else {
-                self.report.note_existing(kind)
+        let Waiting { origin, document, parts } = waiting;
+        match outcome(kind, &document, answer) {
+            Outcome::Created(warnings) => {
+                self.report.note_created(kind);
+                for part in parts.iter().chain(&warnings) {
+                    self.partly(kind, &origin, part)?;
+                }
+                Ok(())
             }
-            return Ok(());
-        }
-        if code == Some("conflict") {
-            self.report.note_existing(kind);
-            return Ok(());
-        }
-        let fault = match (code, text("error_description")) {
-            (Some(_), Some(why)) if code == Some("temporarily_unavailable") => {
-                Fault::new(format!("the server could not take it: {why}"), "run the import again")
+            Outcome::Existing => {
+                self.report.note_existing(kind);
+                Ok(())
             }
-            (Some(code), why) => Fault::from(why.unwrap_or(code)),
-            (None, _) => Fault::new("the server broke off", "run the import again"),
-        };
-        self.refused_by_server(kind, origin, document, fault)
+            Outcome::Refused(fault) => self.refused_by_server(kind, &origin, &document, fault),
+        }
     }
 
     fn refused_by_server(

@@ -2,15 +2,16 @@
 
 use std::cell::Cell;
 use std::fmt;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufReader, Read};
 use std::rc::Rc;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 use super::budget::{Budget, Budgeted, SPENT};
+use super::file::text;
 use super::json_skip::{List, Skipped};
-use super::{open, unreadable};
+use super::{open_text, unreadable};
 use crate::command::CommandError;
 
 /// The most bytes of a user in the file.
@@ -61,12 +62,11 @@ pub(super) trait Members {
 /// # Errors
 /// [`CommandError::Usage`] says where the file is no JSON, or has another form; what `members` took before is taken.
 pub(super) fn read(path: &str, members: &mut dyn Members) -> Result<(), CommandError> {
-    read_from(open(path)?, path, members)
+    read_from(open_text(path)?, path, members)
 }
 
 pub(super) fn read_from(file: impl Read, path: &str, members: &mut dyn Members) -> Result<(), CommandError> {
-    let mut file = BufReader::with_capacity(256 << 10, file);
-    skip_mark(&mut file, path)?;
+    let file = BufReader::with_capacity(256 << 10, text(file, path)?);
     let budget = Rc::new(Cell::new(NAME));
     let mut json = serde_json::Deserializer::from_reader(Budgeted::new(file, &budget));
     let mut reading = Reading { members, budget, failed: None };
@@ -76,17 +76,6 @@ pub(super) fn read_from(file: impl Read, path: &str, members: &mut dyn Members) 
         (None, Ok(())) => Ok(()),
         (None, Err(error)) => Err(broken(path, error)),
     }
-}
-
-/// Skips a byte order mark, which some editors write.
-fn skip_mark(file: &mut impl BufRead, path: &str) -> Result<(), CommandError> {
-    let head = file.fill_buf().map_err(|source| unreadable(path, source))?;
-    if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
-        return Err(CommandError::Usage(format!("{path} is UTF-16: convert it to UTF-8")));
-    }
-    let length = if head.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-    file.consume(length);
-    Ok(())
 }
 
 /// The error of a file, without the parser's words: they may repeat a part of the file, which has hashes.
@@ -169,7 +158,11 @@ impl<'de> Visitor<'de> for Document<'_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<(), A::Error> {
-        match self.0.members.wanted("") {
+        let wanted = self.0.members.wanted("");
+        if matches!(wanted, Wanted::List | Wanted::Elements(_)) {
+            self.0.members.begun("");
+        }
+        match wanted {
             Wanted::Elements(most) => Elements { reading: self.0, name: "", most }.visit_seq(seq),
             Wanted::Nothing | Wanted::List => Skipped(&self.0.budget).visit_seq(seq),
             Wanted::Whole(_) => Err(A::Error::custom("a list")),
@@ -216,18 +209,18 @@ impl<'de> Visitor<'de> for Elements<'_, '_> {
     }
 }
 
-/// Wants nothing: reads a file only to see that it is whole.
-pub(super) struct Unread;
-
-impl Members for Unread {
-    fn wanted(&self, _: &str) -> Wanted {
-        Wanted::Nothing
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Wants nothing.
+    struct Unread;
+
+    impl Members for Unread {
+        fn wanted(&self, _: &str) -> Wanted {
+            Wanted::Nothing
+        }
+    }
 
     /// Notes what it is given.
     #[derive(Default)]

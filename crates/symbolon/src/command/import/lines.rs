@@ -31,9 +31,8 @@ pub(super) fn lines(
                     Err(source) => Err(unreadable(path, source)),
                 });
             }
-            let text = line.strip_prefix(b"\xef\xbb\xbf").filter(|_| number == 1).unwrap_or(&line);
-            if !text.trim_ascii().is_empty() {
-                return Some(Ok((number, Ok(text.to_vec()))));
+            if !line.trim_ascii().is_empty() {
+                return Some(Ok((number, Ok(line))));
             }
         }
     })
@@ -60,7 +59,7 @@ mod tests {
 
     #[test]
     fn lines_are_numbered_and_those_that_are_too_long_are_told() {
-        let text = format!("\u{feff}a\n\n{}\nb\r\n{}", "x".repeat(5_000), "y".repeat(1_024));
+        let text = format!("a\n\n{}\nb\r\n{}", "x".repeat(5_000), "y".repeat(1_024));
         let all: Vec<Line> = lines(text.as_bytes(), "x", 1_024).map(|line| line.unwrap()).collect();
         let told: Vec<(u64, Option<usize>)> =
             all.iter().map(|(number, line)| (*number, line.as_ref().ok().map(Vec::len))).collect();

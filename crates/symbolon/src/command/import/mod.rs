@@ -4,11 +4,13 @@
 //! A reader per kind of file makes records for the bulk endpoints of the admin API; the rest is the same for all. The
 //! server decides what is taken, so that nothing is checked twice, or otherwise than in a request.
 
+mod answer;
 mod auth0;
 mod authentik;
 mod budget;
 mod client;
 mod cognito;
+mod file;
 mod firebase;
 mod importer;
 mod json_skip;
@@ -18,11 +20,11 @@ mod lines;
 mod own;
 mod record;
 mod report;
+mod schema;
 mod seen;
 mod structure;
 mod table;
 
-use std::fs::File;
 use std::io;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -30,6 +32,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use super::api::Api;
 use super::{CommandError, given};
 use crate::cli::about_an_issuer;
+use file::{check_readable_again, open_text, unreadable};
 use importer::Importer;
 pub(super) use record::Kind;
 use report::{Report, Unit};
@@ -158,50 +161,33 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
     let out = io::BufWriter::new(io::stdout().lock());
     let mut importer =
         Importer::new(&api, Report::new(out, matches.get_flag("json"), source.unit, is_dry), is_dry);
-    let structure = if source.is_structured { importer.read_structure() } else { Ok(()) };
-    let was_read = structure.and_then(|()| read(&mut importer));
-    // Also where the file broke off: what was read before is complete in itself.
-    let flushed = importer.flush();
-    // What was done stands in the report, also where the file or the connection broke off.
-    importer.report.finish()?;
-    was_read?;
-    flushed?;
+    carry_out(&mut importer, source.is_structured, read)?;
     let is_whole = importer.report.is_whole();
     drop(importer);
     api.close()?;
     if is_whole { Ok(()) } else { Err(CommandError::Failed("some records were not taken")) }
 }
 
-/// Opens a file.
-///
-/// # Errors
-/// [`CommandError::File`]; [`CommandError::Usage`] where it is a directory.
-fn open(path: &str) -> Result<File, CommandError> {
-    let file = File::open(path).map_err(|source| unreadable(path, source))?;
-    let is_directory = file.metadata().map_err(|source| unreadable(path, source))?.is_dir();
-    if is_directory {
-        Err(CommandError::Usage(format!("{path} is a directory: name its files")))
-    } else {
-        Ok(file)
+/// Runs an import. What was done stands in the report, also where the file or the connection broke off.
+fn carry_out(
+    importer: &mut Importer<'_>,
+    is_structured: bool,
+    read: impl FnOnce(&mut Importer<'_>) -> Result<(), CommandError>,
+) -> Result<(), CommandError> {
+    let structure = if is_structured { importer.read_structure() } else { Ok(()) };
+    let was_read = structure.and_then(|()| read(importer));
+    // Also where the file broke off: what was read before is complete in itself.
+    let flushed = importer.flush();
+    if was_read.is_err() || flushed.is_err() {
+        importer.report.note_broken_off();
     }
+    importer.report.finish()?;
+    was_read?;
+    flushed
 }
 
-/// Opens a file that is read more than once.
-///
-/// # Errors
-/// As [`open`]; [`CommandError::Usage`] where it can be read once only, such as a pipe.
-fn check_readable_again(path: &str) -> Result<(), CommandError> {
-    let is_file = open(path)?.metadata().map_err(|source| unreadable(path, source))?.is_file();
-    if is_file {
-        return Ok(());
-    }
-    Err(CommandError::Usage(format!("{path} is read more than once: save it as a file first")))
-}
-
-fn unreadable(path: &str, source: io::Error) -> CommandError {
-    CommandError::File { path: path.to_owned(), source }
-}
-
+#[cfg(test)]
+mod activity;
 #[cfg(test)]
 mod cut_files;
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What `symbolon export` wrote: a line for each record, as `{KIND: RECORD}`. Records stand behind those that they name.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io::BufReader;
 
 use clap::ArgMatches;
@@ -9,7 +9,8 @@ use serde_json::Value;
 use super::importer::Importer;
 use super::lines::lines;
 use super::record::{Entry, Fault, Kind, Object, Origin, Part};
-use super::{Reader, check_readable_again, open};
+use super::schema::Schema;
+use super::{Reader, check_readable_again, open_text};
 use crate::command::export::{END, FORMAT, HEADER, SETTINGS, kind_of};
 use crate::command::{CommandError, given};
 
@@ -25,36 +26,90 @@ pub(super) fn reader(matches: &ArgMatches) -> Result<Reader, CommandError> {
     Ok(Box::new(move |importer: &mut Importer<'_>| import(&path, with_settings, importer)))
 }
 
-/// Reads the file once, so that nothing is done with one that is cut off or of another kind.
+/// Reads the file once, so that nothing is done with one that is cut off, lacks lines or is of another kind.
 fn check(path: &str) -> Result<(), CommandError> {
-    let no_export = |why: &str| CommandError::Usage(format!("{path} is no export of Symbolon: {why}"));
-    let (mut is_first, mut is_whole) = (true, false);
-    for line in lines(BufReader::new(open(path)?), path, LONGEST_LINE) {
+    let no_export = |why: String| CommandError::Usage(format!("{path} is no export of Symbolon: {why}"));
+    let (mut is_first, mut records, mut said) = (true, 0, None);
+    for line in lines(BufReader::new(open_text(path)?), path, LONGEST_LINE) {
         let (_, line) = line?;
         let text = line.as_deref().unwrap_or_default();
         if std::mem::take(&mut is_first) {
-            let header = serde_json::from_slice::<Value>(text).unwrap_or_default();
-            match header.get(HEADER).and_then(|header| header.get("format")?.as_u64()) {
-                Some(FORMAT) => {}
-                Some(_) => return Err(no_export("it has the format of a later release")),
-                None => return Err(no_export("its first line does not say so")),
-            }
+            check_header(text).map_err(|why| no_export(why.to_owned()))?;
+            continue;
         }
         // Looked at closely only where it may be the last one: a file has millions of others.
-        is_whole = text.starts_with(format!("{{\"{END}\":").as_bytes())
-            && serde_json::from_slice::<Object>(text).is_ok();
+        said = is_of(text, END).then(|| said_in(text)).flatten();
+        if said.is_none() && !is_of(text, SETTINGS) {
+            records += 1;
+        }
     }
-    if is_whole {
-        Ok(())
-    } else {
-        Err(no_export("it is cut off, as its last line is missing: export it again"))
+    match said {
+        _ if is_first => Err(no_export("it is empty".to_owned())),
+        None => Err(no_export("it is cut off, as its last line is missing: export it again".to_owned())),
+        Some(said) if said == records => Ok(()),
+        Some(said) => Err(no_export(format!(
+            "it has {records} records, and its last line says that there are {said}: export it again"
+        ))),
+    }
+}
+
+/// Whether a line is the record of a name, as an export writes it.
+fn is_of(line: &[u8], name: &str) -> bool {
+    line.starts_with(format!("{{\"{name}\":").as_bytes())
+}
+
+/// The number of records that the last line says.
+fn said_in(line: &[u8]) -> Option<u64> {
+    serde_json::from_slice::<Value>(line).ok()?.get(END)?.get("records")?.as_u64()
+}
+
+fn check_header(line: &[u8]) -> Result<(), &'static str> {
+    let header = serde_json::from_slice::<Value>(line).unwrap_or_default();
+    match header.get(HEADER).and_then(|header| header.get("format")?.as_u64()) {
+        Some(FORMAT) => Ok(()),
+        Some(_) => Err("it has the format of a later release"),
+        None => Err("its first line does not say so"),
     }
 }
 
 fn import(path: &str, with_settings: bool, importer: &mut Importer<'_>) -> Result<(), CommandError> {
-    let mut clients_with_secret = HashSet::new();
-    for line in lines(BufReader::new(open(path)?), path, LONGEST_LINE) {
+    let schema = importer.schema()?;
+    let mut import = Import {
+        importer,
+        with_settings,
+        defined: schema.clone(),
+        schema,
+        groups: HashMap::new(),
+        roles: HashMap::new(),
+        last: None,
+        is_noted: false,
+    };
+    for line in lines(BufReader::new(open_text(path)?), path, LONGEST_LINE) {
         let (number, line) = line?;
+        import.line(number, line)?;
+    }
+    Ok(())
+}
+
+/// The state of an import.
+struct Import<'i, 'a> {
+    importer: &'i mut Importer<'a>,
+    with_settings: bool,
+    /// The attributes that are taken: those that the issuer defines, or will when the settings of the file are its own.
+    schema: Schema,
+    /// The attributes that the issuer defines now.
+    defined: Schema,
+    /// The ids under which groups and roles are on the server, where these are others than in the file.
+    groups: HashMap<String, String>,
+    roles: HashMap<String, String>,
+    /// The kind of the last record.
+    last: Option<Kind>,
+    /// Whether it was said that attributes are not checked.
+    is_noted: bool,
+}
+
+impl Import<'_, '_> {
+    fn line(&mut self, number: u64, line: Result<Vec<u8>, Fault>) -> Result<(), CommandError> {
         let origin = Origin { place: number, ..Origin::default() };
         let parsed = line.and_then(|line| {
             serde_json::from_slice::<Object>(&line).map_err(|error| {
@@ -64,69 +119,133 @@ fn import(path: &str, with_settings: bool, importer: &mut Importer<'_>) -> Resul
         });
         let (name, record) = match parsed.map(|line| line.into_iter().next()) {
             Ok(Some((name, Value::Object(record)))) => (name, record),
-            Ok(_) => {
-                importer.refuse(Kind::User, &origin, &"no record of an export".into())?;
-                continue;
-            }
-            Err(fault) => {
-                importer.refuse(Kind::User, &origin, &fault)?;
-                continue;
-            }
+            Ok(_) => return self.importer.refuse(Kind::User, &origin, &"no record of an export".into()),
+            Err(fault) => return self.importer.refuse(Kind::User, &origin, &fault),
         };
         match &*name {
-            HEADER | END => {}
-            SETTINGS if with_settings => importer.set(&Value::Object(record))?,
-            SETTINGS => importer
-                .report
-                .note("settings of the issuer were left as they are: --settings takes them too"),
+            HEADER | END => Ok(()),
+            SETTINGS => self.settings(&Value::Object(record)),
             name => match kind_of(name) {
-                Some(kind) => take(kind, origin, record, &mut clients_with_secret, importer)?,
-                None => importer.report.note_left_out(vec![name.to_owned()]),
+                Some(kind) => self.take(kind, origin, record),
+                None => {
+                    self.importer.report.note_left_out(vec![name.to_owned()]);
+                    Ok(())
+                }
             },
         }
     }
-    Ok(())
+
+    fn settings(&mut self, settings: &Value) -> Result<(), CommandError> {
+        if !self.with_settings {
+            let note = "settings of the issuer were left as they are: --settings takes them too";
+            self.importer.report.note(note);
+            return Ok(());
+        }
+        self.importer.set(settings)?;
+        if let Some(schema) = Schema::of(settings) {
+            self.schema = schema;
+        }
+        self.defined = self.importer.schema()?;
+        Ok(())
+    }
+
+    fn take(&mut self, kind: Kind, origin: Origin, mut record: Object) -> Result<(), CommandError> {
+        // What the server refused of the kinds before is known then, and nothing that needs it is sent.
+        if self.last.replace(kind).is_some_and(|last| last != kind) {
+            self.importer.flush()?;
+        }
+        let text = |member: &str| record.get(member).and_then(Value::as_str).map(str::to_owned);
+        let id = text(kind.id_member()).unwrap_or_default();
+        let name = text("name").or_else(|| text("client_name")).unwrap_or_default();
+        let origin = Origin { id: id.clone(), name, ..origin };
+        match kind {
+            Kind::User => self.user(origin.place, record),
+            Kind::Group => {
+                let above = text("parent_id").map(|above| there(&self.groups, &above));
+                record.remove("parent_id");
+                let taken_as = self.importer.group(origin, record, above.as_deref(), Vec::new())?;
+                note(&mut self.groups, id, taken_as);
+                Ok(())
+            }
+            Kind::Role => {
+                let taken_as = self.importer.role(origin, record, Vec::new())?;
+                note(&mut self.roles, id, taken_as);
+                Ok(())
+            }
+            Kind::Client => {
+                let parts = parts_of_client(&record, &id);
+                self.importer.client(origin, record, parts)
+            }
+            Kind::Membership | Kind::GivenRole => self.link(kind, origin, record),
+        }
+    }
+
+    fn user(&mut self, place: u64, mut user: Object) -> Result<(), CommandError> {
+        let parts = self.schema.strip(&mut user);
+        // A dry run does not change the settings, so that the server would refuse what they define.
+        if self.importer.is_dry() && self.defined.strip_silently(&mut user) && !self.is_noted {
+            self.is_noted = true;
+            self.importer.report.note("attributes that --settings would define are not checked by a dry run");
+        }
+        let mut entry = Entry::new(place, user);
+        entry.parts = parts;
+        self.importer.user(entry)
+    }
+
+    /// Takes a membership or given role, by the ids that groups and roles have on the server.
+    fn link(&mut self, kind: Kind, origin: Origin, mut record: Object) -> Result<(), CommandError> {
+        for (member, ids) in [("group_id", &self.groups), ("role_id", &self.roles)] {
+            if let Some(Value::String(id)) = record.get_mut(member) {
+                *id = there(ids, id);
+            }
+        }
+        let text = |member: &str| record.get(member).and_then(Value::as_str);
+        let structure = &self.importer.structure;
+        let missing = match (text("group_id"), text("role_id")) {
+            (Some(group), _) if !structure.has_group(group) => Some("group"),
+            (_, Some(role)) if !structure.has_role(role) => Some("role"),
+            _ => None,
+        };
+        match missing {
+            None => self.importer.record(kind, origin, record),
+            Some(missing) => {
+                let why = format!("its {missing} is not in the file, or was not taken");
+                self.importer.refuse(kind, &origin, &Fault::from(why))
+            }
+        }
+    }
 }
 
-fn take(
-    kind: Kind,
-    origin: Origin,
-    mut record: Object,
-    with_secret: &mut HashSet<String>,
-    importer: &mut Importer<'_>,
-) -> Result<(), CommandError> {
-    let text = |member: &str| record.get(member).and_then(Value::as_str).map(str::to_owned);
-    let id = text(kind.id_member()).unwrap_or_default();
-    let name = text("name").or_else(|| text("client_name")).unwrap_or_default();
-    let origin = Origin { id: id.clone(), name, ..origin };
-    match kind {
-        Kind::User => importer.user(Entry::new(origin.place, record)),
-        Kind::Group => {
-            let above = text("parent_id");
-            record.remove("parent_id");
-            importer.group(origin, record, above.as_deref()).map(drop)
-        }
-        Kind::Role => importer.role(origin, record).map(drop),
-        Kind::Client => {
-            let method = text("token_endpoint_auth_method").unwrap_or_default();
-            let mut parts = Vec::new();
-            if method.starts_with("client_secret") && with_secret.insert(id.clone()) {
-                let fault = Fault::new(
-                    "an export has no secrets, so that a new one was drawn",
-                    format!("show a new one by symbolon client new-secret {id}"),
-                );
-                parts.push(Part::new("client_secret", fault));
-            }
-            importer.client(origin, record, parts)
-        }
-        Kind::Membership | Kind::GivenRole => importer.record(kind, origin, record),
+/// The id of a record on the server.
+fn there(ids: &HashMap<String, String>, id: &str) -> String {
+    ids.get(id).map_or(id, String::as_str).to_owned()
+}
+
+/// Notes under which id a record of the file is on the server.
+fn note(ids: &mut HashMap<String, String>, id: String, taken_as: Option<String>) {
+    if let Some(taken_as) = taken_as.filter(|taken_as| *taken_as != id) {
+        ids.insert(id, taken_as);
     }
+}
+
+/// What a client of an export lacks.
+fn parts_of_client(client: &Object, id: &str) -> Vec<Part> {
+    let method = client.get("token_endpoint_auth_method").and_then(Value::as_str).unwrap_or_default();
+    if !method.starts_with("client_secret") {
+        return Vec::new();
+    }
+    let fault = Fault::new(
+        "an export has no secrets, so that a new one is drawn",
+        format!("show a new one by symbolon client new-secret {id}"),
+    );
+    vec![Part::new("client_secret", fault)]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::command::import::testing::{Noted, file, reasons};
+    use serde_json::json;
 
     const EXPORT: &str = r#"{"export":{"format":1,"issuer":"https://a.example"}}
 {"settings":{"audit_days":7}}
@@ -153,10 +272,7 @@ mod tests {
     #[test]
     fn every_kind_of_record_is_sent_as_it_stands() {
         let (server, report) = import_of(EXPORT, false);
-        assert_eq!(
-            server.to("/groups/bulk")[1],
-            serde_json::json!({ "id": "g2", "name": "IT", "parent_id": "g1" })
-        );
+        assert_eq!(server.to("/groups/bulk")[1], json!({ "id": "g2", "name": "IT", "parent_id": "g1" }));
         assert_eq!(server.to("/users/bulk")[0]["password_hash"], "$2b$04$x");
         for path in ["/clients/bulk", "/roles/bulk", "/memberships/bulk", "/given-roles/bulk"] {
             assert_eq!(server.to(path).len(), 1, "{path}");
@@ -182,8 +298,76 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_lacks_lines_is_refused_whole() {
+        let without = EXPORT.replace("{\"group\":{\"id\":\"g1\",\"name\":\"Staff\"}}\n", "");
+        let (_file, path) = file(&without);
+        let told = check(&path).err().map(|error| error.to_string()).unwrap();
+        assert!(told.contains("has 7 records, and its last line says that there are 8"), "{told}");
+    }
+
+    #[test]
+    fn what_is_there_under_another_id_is_named_by_that_id() {
+        let export =
+            EXPORT.replace("{\"later\":{}}", "{\"given_role\":{\"role_id\":\"r1\",\"user_id\":\"u1\"}}");
+        let (_file, path) = file(&export);
+        let server = Noted::default();
+        *server.there.borrow_mut() = vec![
+            ("/groups/export".into(), json!({ "id": "own-staff", "name": "staff" })),
+            ("/roles/export".into(), json!({ "id": "own-admin", "name": "admin", "client_id": "app" })),
+        ];
+        let (done, report) = server.import(false, |importer| import(&path, false, importer));
+        assert_eq!(done, Ok(()));
+        assert_eq!(
+            server.to("/groups/bulk"),
+            [json!({ "id": "g2", "name": "IT", "parent_id": "own-staff" })]
+        );
+        let given = [
+            json!({ "role_id": "own-admin", "group_id": "own-staff" }),
+            json!({ "role_id": "own-admin", "user_id": "u1" }),
+        ];
+        assert_eq!(server.to("/given-roles/bulk"), given, "{report}");
+    }
+
+    #[test]
+    fn what_belongs_to_something_that_was_refused_is_not_sent() {
+        let (_file, path) = file(EXPORT);
+        let server = Noted::default();
+        server.refuse("\"client_id\":\"app\",\"client_name\"", "invalid_request", "no");
+        server.refuse("\"id\":\"g", "invalid_request", "no");
+        let (_, report) = server.import(false, |importer| import(&path, false, importer));
+        for path in ["/roles/bulk", "/given-roles/bulk", "/memberships/bulk"] {
+            assert!(server.to(path).is_empty(), "{path}: {report}");
+        }
+        let told = reasons(&report);
+        assert!(
+            told.iter().any(|it| it.contains("its group is not in the file, or was not taken")),
+            "{told:?}"
+        );
+    }
+
+    #[test]
+    fn attributes_that_the_issuer_does_not_take_are_named_and_the_user_comes_in() {
+        let schema = r#"{"settings":{"attributes":[{"name":"team"}]}}"#;
+        let export = EXPORT.replace(r#"{"settings":{"audit_days":7}}"#, schema);
+        let export = export.replace(r#""password_hash""#, r#""attributes":{"team":"a"},"password_hash""#);
+        let (_file, path) = file(&export);
+        let users = |is_dry: bool, with_settings: bool| {
+            let server = Noted::default();
+            let (_, report) = server.import(is_dry, |importer| import(&path, with_settings, importer));
+            let path = if is_dry { "/users/bulk?dry_run=true" } else { "/users/bulk" };
+            (server.to(path).remove(0)["attributes"].clone(), report.to_string())
+        };
+        let (taken, report) = users(false, false);
+        assert!(taken.is_null() && report.contains("attributes.team"), "{report}");
+        let (taken, report) = users(false, true);
+        assert!(taken == json!({ "team": "a" }) && !report.contains("attributes.team"), "{report}");
+        let (taken, report) = users(true, true);
+        assert!(taken.is_null() && report.contains("not checked by a dry run"), "{report}");
+    }
+
+    #[test]
     fn a_line_that_is_broken_is_told_and_the_others_go_on() {
-        let broken = EXPORT.replace("{\"later\":{}}", "{\"user\":\n[1]\n{\"user\":5}");
+        let broken = EXPORT.replace("{\"later\":{}}", "{\"user\":\n[1]\n{\"user\":5}").replace(":8}", ":10}");
         let (server, report) = import_of(&broken, false);
         assert_eq!(server.to("/users/bulk").len(), 1);
         let told = reasons(&report);

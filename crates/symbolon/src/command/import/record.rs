@@ -68,6 +68,11 @@ impl Kind {
         }
     }
 
+    /// The member of a report about them.
+    pub(super) fn member(self) -> String {
+        self.nouns().replace(' ', "_")
+    }
+
     /// The member that is the id of a record.
     pub(super) const fn id_member(self) -> &'static str {
         match self {
@@ -184,6 +189,14 @@ pub(super) fn set(record: &mut Object, member: &str, value: Option<Value>) {
     }
 }
 
+/// Hands on whether a user is active, as the source says it: the server knows its names for that, and refuses a value that
+/// is neither true nor false. Nobody comes in active because a value was not understood.
+pub(super) fn hand_on_active(user: &mut Object, member: &str, said: Option<Value>) {
+    if let Some(said) = said.filter(|said| !said.is_null()) {
+        user.insert(member.to_owned(), said);
+    }
+}
+
 /// Takes a text out of a record; an empty one counts as absent.
 pub(super) fn take_text(record: &mut Object, member: &str) -> Option<String> {
     match record.remove(member) {
@@ -221,12 +234,16 @@ pub(super) fn derived_id(letter: char, parts: &[&str]) -> String {
     format!("{letter}{}", encoding::encode(head))
 }
 
-/// An attribute of a user that this source defines itself. The one place that decides what becomes of them: nothing is
-/// taken of them yet, so their names are counted in the report.
-pub(super) fn custom_attribute(entry: &mut Entry, name: &str, value: &Value) {
-    if !is_empty(value) {
-        entry.left_out.push(format!("attribute {name}"));
+/// An attribute of a user or a group that this source defines itself. The one place that decides what becomes of them:
+/// nothing is taken of them yet, so their names are counted in the report.
+pub(super) fn custom_attribute(left_out: &mut Vec<String>, of: Kind, name: &str, value: &Value) {
+    if is_empty(value) {
+        return;
     }
+    left_out.push(match of {
+        Kind::User => format!("attribute {name}"),
+        other => format!("attribute {name} of a {}", other.noun()),
+    });
 }
 
 /// A membership, as the admin API takes it.
@@ -261,12 +278,14 @@ mod tests {
 
     #[test]
     fn what_says_nothing_is_not_counted() {
-        let mut entry = Entry::new(1, Object::new());
+        let mut left_out = Vec::new();
         for value in [json!(null), json!(""), json!([]), json!({})] {
-            custom_attribute(&mut entry, "x", &value);
+            custom_attribute(&mut left_out, Kind::User, "x", &value);
+            custom_attribute(&mut left_out, Kind::Group, "x", &value);
         }
-        custom_attribute(&mut entry, "department", &json!(["IT"]));
-        assert_eq!(entry.left_out, ["attribute department"]);
+        custom_attribute(&mut left_out, Kind::User, "department", &json!(["IT"]));
+        custom_attribute(&mut left_out, Kind::Group, "site", &json!("Vienna"));
+        assert_eq!(left_out, ["attribute department", "attribute site of a group"]);
         assert_eq!((number(&json!(5)), number(&json!("6")), number(&json!("x"))), (Some(5), Some(6), None));
     }
 }

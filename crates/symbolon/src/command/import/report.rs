@@ -21,12 +21,31 @@ pub(super) enum Unit {
     Records,
 }
 
+impl Unit {
+    /// What a place is called.
+    const fn place(self) -> &'static str {
+        match self {
+            Self::Lines => "line",
+            Self::Records => "record",
+        }
+    }
+}
+
 /// The numbers of records of a kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counts {
     created: u64,
     existing: u64,
     refused: u64,
+}
+
+/// Records of a kind of which it is not known whether the server took them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Lost {
+    count: u64,
+    /// The place of the first one, and the file where there are several.
+    first: u64,
+    file: Option<String>,
 }
 
 /// Where the report is written, and its counts.
@@ -39,6 +58,9 @@ pub(super) struct Report<'a> {
     /// The file that is read, where there are several.
     file: Option<String>,
     counts: BTreeMap<Kind, Counts>,
+    lost: BTreeMap<Kind, Lost>,
+    /// Whether the import ended before the end of the file.
+    broke_off: bool,
     left_out: BTreeMap<String, u64>,
     notes: Vec<String>,
     /// The number of entries that were written.
@@ -54,6 +76,8 @@ impl<'a> Report<'a> {
             is_dry,
             file: None,
             counts: BTreeMap::new(),
+            lost: BTreeMap::new(),
+            broke_off: false,
             left_out: BTreeMap::new(),
             notes: Vec::new(),
             written: 0,
@@ -75,6 +99,20 @@ impl<'a> Report<'a> {
 
     pub(super) fn note_existing(&mut self, kind: Kind) {
         self.of(kind).existing += 1;
+    }
+
+    /// A record of which it is not known whether the server took it.
+    pub(super) fn note_lost(&mut self, kind: Kind, place: u64) {
+        let file = &self.file;
+        let lost =
+            self.lost.entry(kind).or_insert_with(|| Lost { count: 0, first: place, file: file.clone() });
+        lost.count += 1;
+        lost.first = lost.first.min(place);
+    }
+
+    /// The import ended before the end of the file.
+    pub(super) fn note_broken_off(&mut self) {
+        self.broke_off = true;
     }
 
     /// A record that was not taken.
@@ -114,7 +152,7 @@ impl<'a> Report<'a> {
         self.written += 1;
         if self.is_json {
             let before = if self.written == 1 { "{\"not_taken\": [\n" } else { ",\n" };
-            let place = if self.unit == Unit::Lines { "line" } else { "record" };
+            let place = self.unit.place();
             let mut entry = json!({
                 "kind": kind.noun(), place: origin.place, "id": origin.id, "name": origin.name, "reason": fault.why,
             });
@@ -146,16 +184,35 @@ impl<'a> Report<'a> {
             let before = if self.written == 0 { "{\"not_taken\": [" } else { "\n" };
             let counts = self.counts.iter().map(|(kind, Counts { created, existing, refused })| {
                 let counts = json!({ "created": created, "existing": existing, "refused": refused });
-                (kind.nouns().replace(' ', "_"), counts)
+                (kind.member(), counts)
             });
             let counts = Value::Object(counts.collect());
             let (dry, left_out, notes) = (self.is_dry, json!(self.left_out), json!(self.notes));
+            let (lost, broke_off) = (self.lost_as_json(), self.broke_off);
             writeln!(
                 self.out,
-                "{before}],\n\"dry_run\": {dry},\n\"records\": {counts},\n\"left_out\": {left_out},\n\"notes\": {notes}}}"
+                "{before}],\n\"dry_run\": {dry},\n\"records\": {counts},\n\"left_out\": {left_out},\n\"notes\": {notes},\n\
+                 \"broke_off\": {broke_off},\n\"lost\": {lost}}}"
             )?;
             return self.out.flush();
         }
+        self.write_counts()?;
+        self.out.flush()
+    }
+
+    fn lost_as_json(&self) -> Value {
+        let place = self.unit.place();
+        let lost = self.lost.iter().map(|(kind, Lost { count, first, file })| {
+            let mut lost = json!({ "count": count, place: first });
+            if let (Some(file), Some(members)) = (file, lost.as_object_mut()) {
+                members.insert("file".to_owned(), Value::from(&**file));
+            }
+            (kind.member(), lost)
+        });
+        Value::Object(lost.collect())
+    }
+
+    fn write_counts(&mut self) -> io::Result<()> {
         for (member, count) in &self.left_out {
             writeln!(self.out, "left out: {}, {count} times", line(member))?;
         }
@@ -167,10 +224,24 @@ impl<'a> Report<'a> {
             let kind = kind.nouns();
             writeln!(self.out, "{kind}: {created} {made}, {existing} there already, {refused} not taken")?;
         }
-        if self.counts.is_empty() {
+        for (kind, Lost { count, first, file }) in &self.lost {
+            let (kind, place) = (kind.nouns(), self.unit.place());
+            let file = file.as_ref().map(|file| format!(" of {}", line(file))).unwrap_or_default();
+            writeln!(
+                self.out,
+                "{kind}: {count} without an answer of the server, from {place} {first}{file} on; it is not known whether \
+                 they were taken"
+            )?;
+        }
+        if self.broke_off {
+            writeln!(
+                self.out,
+                "the import broke off, and what follows was not sent: run it again, which leaves alone what is there"
+            )?;
+        } else if self.counts.is_empty() {
             writeln!(self.out, "the file has no record that could be taken")?;
         }
-        self.out.flush()
+        Ok(())
     }
 }
 
@@ -231,6 +302,22 @@ mod tests {
         let empty: Value = serde_json::from_str(&written(true, |_| {})).unwrap();
         assert_eq!((&empty["not_taken"], &empty["dry_run"]), (&json!([]), &json!(false)));
         assert!(written(false, |_| {}).contains("no record"));
+    }
+
+    #[test]
+    fn an_import_that_broke_off_says_what_is_lost_and_from_where() {
+        let fill = |report: &mut Report<'_>| {
+            [7, 5, 6].into_iter().for_each(|place| report.note_lost(Kind::User, place));
+            report.note_broken_off();
+        };
+        let text = written(false, fill);
+        assert!(text.contains("users: 3 without an answer of the server, from line 5 on"), "{text}");
+        assert!(text.contains("run it again") && !text.contains("no record"), "{text}");
+        let document: Value = serde_json::from_str(&written(true, fill)).unwrap();
+        assert_eq!(
+            (&document["lost"], &document["broke_off"]),
+            (&json!({ "users": { "count": 3, "line": 5 } }), &json!(true))
+        );
     }
 
     #[test]

@@ -1,5 +1,17 @@
 //! A small export of each kind, with something of everything that the readers look at.
 
+/// Every kind of file.
+pub(super) const ALL: [(&str, &str); 8] = [
+    ("keycloak", KEYCLOAK),
+    ("authentik", AUTHENTIK),
+    ("auth0", AUTH0),
+    ("firebase", FIREBASE),
+    ("cognito", COGNITO),
+    ("cognito", COGNITO_TABLE),
+    ("csv", TABLE),
+    ("symbolon", OWN),
+];
+
 pub(super) const KEYCLOAK: &str = r#"{
   "realm": "acme", "enabled": true,
   "identityProviders": [{ "alias": "google" }],
@@ -50,14 +62,15 @@ pub(super) const KEYCLOAK: &str = r#"{
 }"#;
 
 pub(super) const AUTHENTIK: &str = r#"[
-  { "model": "authentik_core.group", "pk": "11111111-0000-4000-8000-00000000000a", "fields": { "name": "Leads", "parent": "11111111-0000-4000-8000-00000000000b", "is_superuser": false, "attributes": { "site": "x" }, "users": [3] } },
+  { "model": "authentik_core.group", "pk": "11111111-0000-4000-8000-00000000000a", "fields": { "name": "Leads", "is_superuser": false, "attributes": { "site": "x" }, "users": [3] } },
   { "model": "authentik_core.group", "pk": "11111111-0000-4000-8000-00000000000b", "fields": { "name": "Staff", "parent": null, "is_superuser": true } },
+  { "model": "authentik_core.groupparentagenode", "pk": "44", "fields": { "child": "11111111-0000-4000-8000-00000000000a", "parent": "11111111-0000-4000-8000-00000000000b" } },
   { "model": "authentik_core.group", "pk": "11-a", "fields": { "name": "A", "parent": "11-b" } },
   { "model": "authentik_core.group", "pk": "11-b", "fields": { "name": "B", "parent": "11-a" } },
   { "model": "authentik_core.user", "pk": 2, "fields": { "username": "ann", "name": "Ann Ash", "email": "ann@example.com", "uuid": "aa-ann", "is_active": true, "password": "pbkdf2_sha256$1000$seasalt0123456789abcd$HY62XieXM90MMTi5ATfPxiZ8Bhvfx2LAiP5A5cP2kdE=", "groups": ["11111111-0000-4000-8000-00000000000a", "11111111-0000-4000-8000-00000000000f"], "attributes": { "department": "IT", "goauthentik.io/x": 1, "settings": { "locale": "de" } }, "date_joined": "2024-01-01", "path": "users" } },
   { "model": "authentik_core.user", "pk": 3, "fields": { "username": "bob", "name": "", "email": "", "uuid": "aa-bob", "is_active": false, "password": "!x", "mfa": [1] } },
   { "model": "authentik_core.user", "pk": 4, "fields": { "username": "ak-outpost", "type": "internal_service_account" } },
-  { "model": "authentik_providers_oauth2.oauth2provider", "pk": 7, "fields": { "name": "Provider", "client_type": "confidential", "client_id": "wiki", "client_secret": "0123456789abcdef0123456789abcdef", "redirect_uris": [{ "matching_mode": "strict", "url": "https://wiki.example.com/cb" }, { "matching_mode": "regex", "url": "https://.*" }], "access_token_validity": "minutes=5", "sub_mode": "hashed_user_id", "include_claims_in_id_token": false } },
+  { "model": "authentik_providers_oauth2.oauth2provider", "pk": 7, "fields": { "name": "Provider", "client_type": "confidential", "client_id": "wiki", "client_secret": "0123456789abcdef0123456789abcdef", "_redirect_uris": [{ "matching_mode": "strict", "url": "https://wiki.example.com/cb", "redirect_uri_type": "authorization" }, { "matching_mode": "strict", "url": "https://wiki.example.com/bye", "redirect_uri_type": "logout" }, { "matching_mode": "regex", "url": "https://.*" }], "grant_types": ["authorization_code", "refresh_token", "implicit"], "signing_key": null, "encryption_key": "55", "access_token_validity": "minutes=5", "sub_mode": "hashed_user_id", "include_claims_in_id_token": false } },
   { "model": "authentik_core.application", "pk": "22", "fields": { "name": "The Wiki", "slug": "wiki", "provider": 7, "meta_launch_url": "https://wiki.example.com/" } },
   { "model": "authentik_flows.flow", "pk": "33", "fields": {} }
 ]"#;

@@ -9,9 +9,10 @@ use csv::{Reader, ReaderBuilder, StringRecord};
 use serde_json::json;
 
 use super::budget::{Budgeted, SPENT};
+use super::file::text;
 use super::importer::Importer;
-use super::record::{Entry, Fault, Object, Origin, custom_attribute, set};
-use super::{Reader as FileReader, open, unreadable};
+use super::record::{Entry, Fault, Kind, Object, Origin, custom_attribute, set};
+use super::{Reader as FileReader, open_text, unreadable};
 use crate::command::{CommandError, given};
 
 /// Members that are texts.
@@ -39,6 +40,17 @@ const FLAGS: [&str; 3] = ["email_verified", "phone_number_verified", "active"];
 
 /// The most bytes of a row; what the reader has read ahead comes on top.
 const ROW: u64 = 1 << 20;
+
+/// What is read behind the end of the file. Where the last row is whole it is a row of its own; where the file ends inside
+/// a row, or inside a quoted cell, it is a part of that row. So a row that is cut off is never taken for a shorter one,
+/// such as that of a disabled user whose cell `active` is missing.
+const END: &str = "\u{1}end of the file\u{1}";
+
+/// What is told of a row at whose end the file ends.
+const CUT: [&str; 2] = [
+    "the file ends inside this row, so that it may be cut off",
+    "export it again; where the row is whole, end it with a line break",
+];
 
 /// What a column is.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,7 +82,7 @@ pub(super) fn reader(matches: &ArgMatches) -> Result<FileReader, CommandError> {
         text.rsplit_once('=').ok_or_else(|| CommandError::Usage(format!("--map {text}: write COLUMN=MEMBER")))
     });
     let map = map.collect::<Result<Vec<_>, _>>()?;
-    let entries = rows(open(path)?, path, |names| columns(names, &map))?;
+    let entries = rows(open_text(path)?, path, |names| columns(names, &map))?;
     Ok(Box::new(move |importer: &mut Importer<'_>| {
         for entry in entries {
             importer.user(entry?)?;
@@ -87,10 +99,11 @@ pub(super) fn rows<'e>(
 ) -> Result<Entries<'e>, CommandError> {
     let budget = Rc::new(Cell::new(ROW));
     // Rows of another length are told one by one.
-    let mut reader = ReaderBuilder::new().flexible(true).from_reader(Budgeted::new(file, &budget));
+    let file = Budgeted::new(text(file, path)?.chain(END.as_bytes()), &budget);
+    let mut reader = ReaderBuilder::new().flexible(true).from_reader(file);
     let header = reader.headers().map_err(|error| broken(path, error))?;
-    // Some programs write a byte order mark before the first name.
-    let names: Vec<&str> = header.iter().map(|name| name.trim_start_matches('\u{feff}').trim()).collect();
+    let names = header.iter().map(|name| name.trim_end_matches(END).trim());
+    let names: Vec<&str> = names.collect();
     let columns = named(&names)?;
     let path = path.to_owned();
     Ok(Box::new(std::iter::from_fn(move || {
@@ -141,9 +154,11 @@ fn next<R: Read>(
     let place = reader.position().line();
     match reader.read_record(&mut record) {
         Ok(false) => None,
+        Ok(true) if record.len() == 1 && record.as_slice() == END => None,
         Ok(true) => {
             let place = record.position().map_or(place, csv::Position::line);
-            Some(Ok(entry(place, &record, columns)))
+            let is_cut = record.as_slice().ends_with(END);
+            Some(Ok(if is_cut { cut(place) } else { entry(place, &record, columns) }))
         }
         // The reader has passed the row, and goes on behind it.
         Err(error) if matches!(error.kind(), csv::ErrorKind::Utf8 { .. }) => {
@@ -152,6 +167,11 @@ fn next<R: Read>(
         }
         Err(error) => Some(Err(broken(path, error))),
     }
+}
+
+fn cut(place: u64) -> Entry {
+    let [why, mend] = CUT;
+    Entry::unreadable(place, Fault::new(why, mend))
 }
 
 fn broken(path: &str, error: csv::Error) -> CommandError {
@@ -181,7 +201,7 @@ fn entry(place: u64, record: &StringRecord, columns: &[Column]) -> Entry {
                 None => fault = Some(format!("{member} is neither true nor false")),
             },
             Column::Text(member) => set(&mut user, member, Some(json!(cell))),
-            Column::Attribute(name) => custom_attribute(&mut entry, name, &json!(cell)),
+            Column::Attribute(name) => custom_attribute(&mut entry.left_out, Kind::User, name, &json!(cell)),
         }
     }
     entry.origin = Origin::of_user(place, &user);
@@ -230,6 +250,28 @@ mod tests {
         assert!(told("email\n", &[("mail", "email")]).contains("no such column"));
         assert!(told("email,mail\n", &[("mail", "email")]).contains("another column"));
         assert!(told("", &[("mail", "email")]).contains("no such column"));
+    }
+
+    #[test]
+    fn a_row_at_whose_end_the_file_ends_is_not_taken() {
+        let told = |text: &str| {
+            let mut all = read(text, &[]).unwrap_or_else(|error| panic!("{error}"));
+            all.pop().unwrap().user.err().map(|fault| fault.why).unwrap_or_default()
+        };
+        for text in [
+            "email,active\nb@b.example,",
+            "email,active\nb@b.example,no",
+            "email,name\nb@b.example,\"Bob\n",
+            "email,name\nb@b.example,\"Bob\"",
+            "email,name\nb@b.exa",
+        ] {
+            assert!(told(text).contains("ends inside this row"), "{text}: {}", told(text));
+        }
+        assert_eq!(told("email,active\nb@b.example,no\n"), "");
+        assert_eq!(told("email,active\r\nb@b.example,no\r"), "");
+        for text in ["email", "email\n"] {
+            assert!(read(text, &[]).is_ok_and(|all| all.is_empty()), "{text}");
+        }
     }
 
     #[test]

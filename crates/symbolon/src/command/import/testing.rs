@@ -4,9 +4,10 @@ use std::cell::{Cell, RefCell};
 
 use serde_json::{Value, json};
 
-use super::Reader;
 use super::importer::{Importer, Server};
 use super::report::{Report, Unit};
+use super::schema::Schema;
+use super::{Reader, carry_out};
 use crate::command::CommandError;
 
 /// Answers every line as one that was created, unless a test said otherwise.
@@ -18,12 +19,19 @@ pub(super) struct Noted {
     pub(super) answers: RefCell<Vec<(String, Value)>>,
     /// The groups and roles that are there.
     pub(super) there: RefCell<Vec<(String, Value)>>,
+    /// The settings of the issuer.
+    pub(super) settings: RefCell<Value>,
     pub(super) requests: Cell<usize>,
+    /// From which request on the server fails.
+    pub(super) fails_from: Cell<Option<usize>>,
 }
 
 impl Server for Noted {
     fn send(&self, path: &str, lines: Vec<u8>) -> Result<Vec<Value>, CommandError> {
         self.requests.set(self.requests.get() + 1);
+        if self.fails_from.get().is_some_and(|from| self.requests.get() >= from) {
+            return Err(CommandError::Failed("the server is gone"));
+        }
         let answers = self.answers.borrow();
         let answered = lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(|line| {
             let text = String::from_utf8(line.to_vec()).unwrap();
@@ -40,8 +48,13 @@ impl Server for Noted {
         Ok(())
     }
 
+    fn schema(&self) -> Result<Schema, CommandError> {
+        Ok(Schema::of(&self.settings.borrow()).unwrap_or_default())
+    }
+
     fn set(&self, settings: &Value) -> Result<(), CommandError> {
         self.sent.borrow_mut().push(("/settings".to_owned(), settings.clone()));
+        *self.settings.borrow_mut() = settings.clone();
         Ok(())
     }
 }
@@ -68,10 +81,7 @@ impl Noted {
         let read = {
             let mut importer =
                 Importer::new(self, Report::new(&mut out, true, Unit::Records, is_dry), is_dry);
-            let structure = importer.read_structure();
-            let read = structure.and_then(|()| read(&mut importer)).and_then(|()| importer.flush());
-            importer.report.finish().unwrap();
-            read.map_err(|error| error.to_string())
+            carry_out(&mut importer, true, read).map_err(|error| error.to_string())
         };
         (read, serde_json::from_slice(&out).unwrap())
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use symbolon_protocol::group::MOST_GROUPS;
 
 use super::super::importer::Importer;
-use super::super::record::{Fault, Kind, Object, Origin, Part, derived_id, given_role};
+use super::super::record::{Fault, Kind, Object, Origin, Part, custom_attribute, derived_id, given_role};
 use super::super::structure::Structure;
 use super::{Row, key_of, keys_of};
 use crate::command::CommandError;
@@ -17,10 +17,10 @@ struct Group {
     key: String,
     id: String,
     name: String,
-    above: Option<String>,
-    /// Groups above it that a group cannot have here.
-    more_above: usize,
+    /// The keys of the groups above it, of which the first counts: a group here has one.
+    above: Vec<String>,
     is_superuser: bool,
+    /// Its attributes that are counted.
     attributes: Vec<String>,
 }
 
@@ -30,6 +30,10 @@ pub(super) struct Groups {
     all: Vec<Group>,
     /// Rows that are more than may be held, or have no name.
     unreadable: u64,
+    /// The keys of the groups above a group, by its key, where they stand in rows of their own (since authentik 2025.12).
+    parents: HashMap<String, Vec<String>>,
+    /// How many keys these are.
+    parentages: u64,
     /// The places in `all` of the groups that name a user as a member, by the user's key.
     members: HashMap<String, Vec<u32>>,
     /// The ids on the server by the keys in the file.
@@ -48,21 +52,51 @@ impl Groups {
         let key = if key.is_empty() { name.to_owned() } else { key };
         // A key of authentik is a UUID, which is an id here. Any other could be the id of another group.
         let id = if is_uuid(&key) { key.clone() } else { derived_id('g', &["authentik", &key]) };
-        // One group above it, and several since authentik 2025.12.
+        // One group above it, or several in a blueprint.
         let mut above = keys_of(members.get("parents"));
         above.extend(members.get("parent").and_then(key_of));
-        above.dedup();
-        let attributes = members.get("attributes").and_then(Value::as_object).into_iter().flatten();
-        let attributes = attributes.map(|(name, _)| format!("attribute {name} of a group")).collect();
+        let mut attributes = Vec::new();
+        for (name, value) in members.get("attributes").and_then(Value::as_object).into_iter().flatten() {
+            custom_attribute(&mut attributes, Kind::Group, name, value);
+        }
         for user in keys_of(members.get("users")) {
             if let Ok(place) = u32::try_from(self.all.len()) {
                 self.members.entry(user).or_default().push(place);
             }
         }
         let is_superuser = members.get("is_superuser") == Some(&Value::Bool(true));
-        let (name, more_above) = (name.to_owned(), above.len().saturating_sub(1));
-        let above = above.into_iter().next();
-        self.all.push(Group { place, key, id, name, above, more_above, is_superuser, attributes });
+        let name = name.to_owned();
+        self.all.push(Group { place, key, id, name, above, is_superuser, attributes });
+    }
+
+    /// Reads which group is above another.
+    pub(super) fn read_parentage(&mut self, node: &Object) {
+        let key = |member: &str| node.get(member).and_then(key_of);
+        let (Some(child), Some(parent)) = (key("child"), key("parent")) else {
+            self.unreadable += 1;
+            return;
+        };
+        if self.parentages >= MOST_GROUPS {
+            self.unreadable += 1;
+            return;
+        }
+        self.parentages += 1;
+        self.parents.entry(child).or_default().push(parent);
+    }
+
+    /// Gives each group the keys of those above it, wherever they stand.
+    fn join_parents(&mut self) {
+        for group in &mut self.all {
+            let mut own = std::mem::take(&mut group.above);
+            own.extend(self.parents.remove(&group.key).unwrap_or_default());
+            for key in own {
+                if !group.above.contains(&key) {
+                    group.above.push(key);
+                }
+            }
+        }
+        // What is left names groups below others that are not in the file.
+        self.parents.clear();
     }
 
     /// Gives the groups to an importer, each behind the one above it.
@@ -71,12 +105,13 @@ impl Groups {
         superuser: Option<&str>,
         importer: &mut Importer<'_>,
     ) -> Result<(), CommandError> {
+        self.join_parents();
         let mut superusers = Vec::new();
         for place in self.in_order() {
             let Some(group) = self.all.get_mut(place) else { continue };
             let origin = Origin { place: group.place, id: group.id.clone(), name: group.name.clone() };
             importer.report.note_left_out(std::mem::take(&mut group.attributes));
-            let above = match &group.above {
+            let above = match group.above.first() {
                 None => None,
                 Some(key) => match self.by_key.get(key) {
                     Some(id) => Some(id.clone()),
@@ -88,16 +123,18 @@ impl Groups {
                     }
                 },
             };
-            if group.more_above > 0 {
-                let why = format!("it has {} more parents, and a group here has one", group.more_above);
-                importer.partly(Kind::Group, &origin, &Part::new("parents", why))?;
+            let mut parts = Vec::new();
+            if group.above.len() > 1 {
+                let why = format!("it has {} more parents, and a group here has one", group.above.len() - 1);
+                parts.push(Part::new("parents", why));
             }
             let mut document = Object::new();
             document.insert("id".to_owned(), json!(group.id));
             document.insert("name".to_owned(), json!(group.name));
             let is_superuser = group.is_superuser;
             let key = group.key.clone();
-            let Some(id) = importer.group(origin.clone(), document, above.as_deref())? else { continue };
+            let taken_as = importer.group(origin.clone(), document, above.as_deref(), parts)?;
+            let Some(id) = taken_as else { continue };
             if is_superuser {
                 superusers.push((origin, id.clone()));
             }
@@ -105,7 +142,7 @@ impl Groups {
         }
         if self.unreadable > 0 {
             let why = format!(
-                "{} groups have no name, or are beyond the {MOST_GROUPS} of an issuer",
+                "{} groups or parents of groups have no name or key, or are beyond the {MOST_GROUPS} of an issuer",
                 self.unreadable
             );
             importer.refuse(Kind::Group, &Origin::default(), &Fault::from(why))?;
@@ -121,7 +158,7 @@ impl Groups {
         let (mut order, mut is_placed) = (Vec::with_capacity(self.all.len()), vec![false; self.all.len()]);
         let mut waiting = std::collections::VecDeque::new();
         for (place, group) in self.all.iter().enumerate() {
-            match group.above.as_deref().and_then(|above| by_key.get(above)) {
+            match group.above.first().and_then(|above| by_key.get(&**above)) {
                 Some(above) => below.entry(*above).or_default().push(place),
                 None => waiting.push_back(place),
             }
@@ -139,22 +176,25 @@ impl Groups {
         order
     }
 
-    /// The ids on the server of the groups of a user: those that the user names by keys, and those that name the user.
-    pub(super) fn of(&self, user: &str, named: &[String], structure: &Structure) -> Vec<String> {
+    /// The ids on the server of the groups of a user: those that the user names by keys, and those that name the user;
+    /// and the keys of those that were not taken.
+    pub(super) fn of(
+        &self,
+        user: &str,
+        named: &[String],
+        structure: &Structure,
+    ) -> (Vec<String>, Vec<String>) {
         let naming = self.members.get(user).into_iter().flatten();
         let naming = naming.filter_map(|place| self.all.get(*place as usize)).map(|group| &group.key);
-        let mut ids: Vec<String> = Vec::new();
-        for id in naming.chain(named).filter_map(|key| self.by_key.get(key)) {
-            if structure.has_group(id) && !ids.contains(id) {
-                ids.push(id.clone());
+        let (mut ids, mut missing): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+        for key in naming.chain(named) {
+            match self.by_key.get(key).filter(|id| structure.has_group(id)) {
+                Some(id) if !ids.contains(id) => ids.push(id.clone()),
+                None if !missing.contains(key) => missing.push(key.clone()),
+                _ => {}
             }
         }
-        ids
-    }
-
-    /// Those of the keys that name no group that was taken.
-    pub(super) fn missing<'k>(&self, named: &'k [String]) -> Vec<&'k String> {
-        named.iter().filter(|key| !self.by_key.contains_key(*key)).collect()
+        (ids, missing)
     }
 }
 
@@ -187,7 +227,7 @@ fn give_to_superusers(
     document.insert("id".to_owned(), json!(derived_id('r', &["superuser", role])));
     document.insert("name".to_owned(), json!(role));
     let origin = Origin { name: role.to_owned(), ..Origin::default() };
-    let Some(role) = importer.role(origin, document)? else { return Ok(()) };
+    let Some(role) = importer.role(origin, document, Vec::new())? else { return Ok(()) };
     for (origin, group) in groups {
         importer.record(Kind::GivenRole, origin, given_role(&role, "group_id", &group))?;
     }

@@ -27,6 +27,8 @@ struct Row {
     /// The key, by which other rows name it.
     key: String,
     members: Object,
+    /// The state of an entry that a blueprint does not create.
+    left_out: Option<String>,
 }
 
 impl Row {
@@ -47,12 +49,23 @@ impl Row {
             }
         }
         key = key.or_else(|| row.remove("id").as_ref().and_then(key_of));
-        Some(Self { model, key: key.unwrap_or_default(), members })
+        let left_out = row.remove("state").as_ref().and_then(not_to_be_created);
+        Some(Self { model, key: key.unwrap_or_default(), members, left_out })
     }
 
     /// Whether it is of a table.
     fn is(&self, model: &str) -> bool {
         self.model == model
+    }
+}
+
+/// The state of an entry, unless it is one in which a blueprint creates it.
+fn not_to_be_created(state: &Value) -> Option<String> {
+    match state.as_str() {
+        Some("present" | "created" | "must_created") => None,
+        Some(state) => Some(state.chars().take(40).collect()),
+        None if state.is_null() => None,
+        None => Some("that is no text".to_owned()),
     }
 }
 
@@ -76,7 +89,7 @@ struct Held {
     groups: Groups,
     applications: Applications,
     has_rows: bool,
-    /// Rows of other tables, by table.
+    /// Rows of other tables and entries that are not to be created, by what they are.
     left_out: HashMap<String, u64>,
 }
 
@@ -107,18 +120,28 @@ impl Members for Held {
     fn element(&mut self, _: &str, number: u64, value: Value) -> Result<(), CommandError> {
         let Some(row) = Row::read(value) else { return Ok(()) };
         self.has_rows = true;
+        if let Some(state) = &row.left_out {
+            self.leave_out(format!("entry of state {state}"));
+            return Ok(());
+        }
         match &*row.model {
             "authentik_core.group" => self.groups.read(number, row),
             "authentik_core.application" => self.applications.read_application(row),
             "authentik_providers_oauth2.oauth2provider" => self.applications.read_provider(number, row),
+            "authentik_core.groupparentagenode" => self.groups.read_parentage(&row.members),
             "authentik_core.user" => {}
-            // The names of tables are few; a file that has many others is none of authentik.
-            _ if self.left_out.len() < 1_000 || self.left_out.contains_key(&row.model) => {
-                *self.left_out.entry(row.model).or_default() += 1;
-            }
-            _ => {}
+            _ => self.leave_out(row.model),
         }
         Ok(())
+    }
+}
+
+impl Held {
+    /// Counts a row that is not taken. The names of tables are few; a file that has many others is none of authentik.
+    fn leave_out(&mut self, name: String) {
+        if self.left_out.len() < 1_000 || self.left_out.contains_key(&name) {
+            *self.left_out.entry(name).or_default() += 1;
+        }
     }
 }
 
@@ -150,7 +173,9 @@ impl Members for Users<'_, '_> {
 
     fn element(&mut self, _: &str, number: u64, value: Value) -> Result<(), CommandError> {
         match Row::read(value) {
-            Some(row) if row.is("authentik_core.user") => user::take(number, row, self.groups, self.importer),
+            Some(row) if row.is("authentik_core.user") && row.left_out.is_none() => {
+                user::take(number, row, self.groups, self.importer)
+            }
             Some(_) => Ok(()),
             None => {
                 let origin = Origin { place: number, ..Origin::default() };

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::super::client::{CODE, CREDENTIALS, Draft, REFRESH};
 use super::super::importer::Importer;
-use super::super::record::{Kind, Object, Origin, take_text};
+use super::super::record::{Kind, Object, Origin, is_empty, take_text};
 use super::{Row, key_of};
 use crate::command::CommandError;
 
@@ -68,20 +68,16 @@ fn take(
     let is_public = provider.get("client_type").and_then(Value::as_str) == Some("public");
     if is_public {
         draft.set("token_endpoint_auth_method", "none");
-    } else if let Some(secret) = take_text(&mut provider, "client_secret") {
+    } else if let Some(secret) =
+        take_text(&mut provider, "client_secret").or_else(|| take_text(&mut provider, "_client_secret"))
+    {
         draft.set("client_secret", secret);
     } else {
         let mend = format!("show a new one by symbolon client new-secret {id}");
-        draft.part("client_secret", "it has none, so that one was drawn", mend);
+        draft.part("client_secret", "it has none, so that one is drawn", mend);
     }
-    draft.grant(CODE);
-    draft.grant(REFRESH);
-    if !is_public {
-        // authentik lets every confidential client act for itself.
-        draft.grant(CREDENTIALS);
-    }
-    let uris = redirect_uris(provider.get("redirect_uris"), &mut draft);
-    draft.uris("redirect_uris", "redirect_uris", uris);
+    grants(provider.get("grant_types"), is_public, &mut draft);
+    addresses(&provider, &mut draft);
     // Its scope `profile` has the groups.
     for scope in ["openid", "profile", "email", "offline_access", "groups"] {
         draft.scope(scope);
@@ -107,20 +103,74 @@ fn take(
     if provider.get("include_claims_in_id_token") == Some(&Value::Bool(false)) {
         draft.setting("id_token_claims", "minimal");
     }
-    match provider.get("sub_mode").and_then(Value::as_str) {
-        None | Some("user_uuid") => {}
-        Some(mode) => draft.part(
-            "sub_mode",
-            format!("{mode}: the application knew users by another sub than the id that they have here"),
-            "let it find users by e-mail address once, or set user_uuid in authentik before you move",
-        ),
-    }
+    tokens(&provider, &mut draft);
     draft.finish(importer)
 }
 
-/// The redirect URIs, as a list of objects or as lines of a text. Patterns are told.
-fn redirect_uris(value: Option<&Value>, draft: &mut Draft) -> Vec<String> {
-    let mut uris = Vec::new();
+/// The grant types. A provider of an older release has no list of them, and every confidential client may act for
+/// itself.
+fn grants(listed: Option<&Value>, is_public: bool, draft: &mut Draft) {
+    let Some(Value::Array(listed)) = listed else {
+        draft.grant(CODE);
+        draft.grant(REFRESH);
+        if !is_public {
+            draft.grant(CREDENTIALS);
+        }
+        return;
+    };
+    for grant in listed {
+        match grant.as_str().unwrap_or("without a name") {
+            CODE => draft.grant(CODE),
+            REFRESH => draft.grant(REFRESH),
+            CREDENTIALS if !is_public => draft.grant(CREDENTIALS),
+            CREDENTIALS => {
+                draft.part("grant_types", format!("{CREDENTIALS} needs a client with a secret"), "");
+            }
+            other => {
+                draft.part("grant_types", format!("{other:?} is not taken"), "let it use the code grant");
+            }
+        }
+    }
+}
+
+/// The URIs of sign-in and of logout.
+fn addresses(provider: &Object, draft: &mut Draft) {
+    // The column of rows; blueprints and older rows have the other name.
+    let column = provider.get("_redirect_uris").filter(|uris| !is_empty(uris));
+    let (uris, logouts) = redirect_uris(column.or_else(|| provider.get("redirect_uris")), draft);
+    draft.uris("redirect_uris", "redirect_uris", uris);
+    if !logouts.is_empty() {
+        draft.uris("post_logout_redirect_uris", "redirect_uris", logouts);
+    }
+}
+
+/// How its tokens were signed and encrypted, and by what `sub` it knew users.
+fn tokens(provider: &Object, draft: &mut Draft) {
+    let is_absent = |member: &str| provider.get(member).is_none_or(is_empty);
+    if is_absent("signing_key") {
+        draft.part(
+            "signing_key",
+            "it has none, so that its tokens were signed by HS256 with its secret; here the issuer's key signs them",
+            "let the application verify tokens by the keys of jwks_uri",
+        );
+    }
+    if !is_absent("encryption_key") {
+        draft.part("encryption_key", "its tokens were encrypted, and tokens here are not", "");
+    }
+    // What authentik does where the member is not there.
+    let mode = provider.get("sub_mode").and_then(Value::as_str).unwrap_or("hashed_user_id");
+    if mode != "user_uuid" {
+        draft.part(
+            "sub_mode",
+            format!("{mode}: the application knew users by another sub than the id that they have here"),
+            "let it find users by e-mail address once, or set user_uuid in authentik before you move",
+        );
+    }
+}
+
+/// The URIs of sign-in and those of logout, as a list of objects or as lines of a text. Patterns are told.
+fn redirect_uris(value: Option<&Value>, draft: &mut Draft) -> (Vec<String>, Vec<String>) {
+    let (mut uris, mut logouts) = (Vec::new(), Vec::new());
     match value {
         Some(Value::String(lines)) => {
             uris.extend(lines.lines().map(str::trim).filter(|uri| !uri.is_empty()).map(str::to_owned))
@@ -128,16 +178,14 @@ fn redirect_uris(value: Option<&Value>, draft: &mut Draft) -> Vec<String> {
         Some(Value::Array(list)) => {
             for entry in list {
                 let text = |member: &str| entry.get(member).and_then(Value::as_str);
+                let is_logout = text("redirect_uri_type") == Some("logout");
                 match (text("url").or_else(|| entry.as_str()), text("matching_mode").unwrap_or("strict")) {
+                    (Some(uri), "strict") if is_logout => logouts.push(uri.to_owned()),
                     (Some(uri), "strict") => uris.push(uri.to_owned()),
                     (Some(uri), mode) => {
-                        let mend =
-                            "name each URI that is used: symbolon client update CLIENT --redirect-uri URI";
-                        draft.part(
-                            "redirect_uris",
-                            format!("{uri} is compared by {mode}, and URIs here as they are"),
-                            mend,
-                        );
+                        let why = format!("{uri} is compared by {mode}, and URIs here as they are");
+                        let option = if is_logout { "post-logout-redirect-uri" } else { "redirect-uri" };
+                        draft.part("redirect_uris", why, draft.mend_of_uri(option));
                     }
                     (None, _) => draft.part("redirect_uris", "an entry has no url", ""),
                 }
@@ -145,7 +193,7 @@ fn redirect_uris(value: Option<&Value>, draft: &mut Draft) -> Vec<String> {
         }
         _ => {}
     }
-    uris
+    (uris, logouts)
 }
 
 /// A length of time such as `hours=1;minutes=30`, in seconds.

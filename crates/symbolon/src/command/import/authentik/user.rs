@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::super::importer::Importer;
 use super::super::record::{
-    Entry, Object, Origin, Part, custom_attribute, derived_id, is_empty, set, take_text,
+    Entry, Fault, Kind, Object, Origin, Part, custom_attribute, derived_id, hand_on_active, is_empty, set,
+    take_text,
 };
 use super::group::Groups;
 use super::{Row, keys_of};
@@ -53,21 +54,18 @@ pub(super) fn take(
     // A number of the database could be the id of another user here.
     let id = uid.or_else(|| (!key.is_empty()).then(|| derived_id('u', &["authentik", &key])));
     set(&mut user, "id", id.map(Value::from));
-    if members.remove("is_active") == Some(json!(false)) {
-        user.insert("active".to_owned(), json!(false));
-    }
+    hand_on_active(&mut user, "is_active", members.remove("is_active"));
     // Django writes `!` and something where there is no usable password.
     let hash = take_text(&mut members, "password").filter(|hash| !hash.starts_with('!'));
     set(&mut user, "password_hash", hash.map(Value::from));
     let mut entry = Entry::new(place, Object::new());
     let mut named = keys_of(members.remove("groups").as_ref());
     named.extend(keys_of(members.remove("ak_groups").as_ref()));
-    for key in groups.missing(&named) {
-        entry
-            .parts
-            .push(Part::new("groups", format!("the group {key} is not in the file, or was not taken")));
-    }
-    entry.groups = groups.of(&key, &named, &importer.structure);
+    let (of_user, missing) = groups.of(&key, &named, &importer.structure);
+    entry.groups = of_user;
+    entry.parts.extend(missing.into_iter().map(|key| {
+        Part::new("groups", Fault::from(format!("the group {key} is not in the file, or was not taken")))
+    }));
     if let Some(Value::Object(attributes)) = members.remove("attributes") {
         read_attributes(attributes, &mut user, &mut entry);
     }
@@ -83,7 +81,7 @@ fn read_attributes(attributes: Object, user: &mut Object, entry: &mut Entry) {
         match (&*name, value.get("locale").and_then(Value::as_str)) {
             ("settings", Some(locale)) => set(user, "locale", Some(json!(locale))),
             (name, _) if name == "settings" || name.starts_with(OWN) => {}
-            (name, _) => custom_attribute(entry, name, &value),
+            (name, _) => custom_attribute(&mut entry.left_out, Kind::User, name, &value),
         }
     }
 }

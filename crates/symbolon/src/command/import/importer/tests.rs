@@ -113,8 +113,12 @@ fn a_dry_run_sends_nothing_but_checks() {
     let (_, report) = server.import(true, |importer| {
         let origin = Origin::default;
         importer.client(origin(), object(json!({ "client_id": "app" })), Vec::new())?;
-        importer.role(origin(), object(json!({ "id": "r1", "name": "Admin", "client_id": "app" })))?;
-        importer.group(origin(), object(json!({ "id": "g1", "name": "Staff" })), None)?;
+        importer.role(
+            origin(),
+            object(json!({ "id": "r1", "name": "Admin", "client_id": "app" })),
+            Vec::new(),
+        )?;
+        importer.group(origin(), object(json!({ "id": "g1", "name": "Staff" })), None, Vec::new())?;
         let mut user = entry(1, json!({ "id": "u1", "email": "a@example.com" }));
         user.groups = vec!["g1".into()];
         importer.user(user)?;
@@ -140,10 +144,18 @@ fn what_is_below_something_refused_is_refused() {
         importer.client(origin("good"), object(json!({ "client_id": "good" })), Vec::new())?;
         importer.flush()?;
         for client in ["bad", "good"] {
-            importer
-                .role(origin("r"), object(json!({ "id": client, "name": "Admin", "client_id": client })))?;
+            importer.role(
+                origin("r"),
+                object(json!({ "id": client, "name": "Admin", "client_id": client })),
+                Vec::new(),
+            )?;
         }
-        let above = importer.group(origin("g"), object(json!({ "id": "g1", "name": "A" })), Some("gone"))?;
+        let above = importer.group(
+            origin("g"),
+            object(json!({ "id": "g1", "name": "A" })),
+            Some("gone"),
+            Vec::new(),
+        )?;
         assert_eq!(above, None);
         Ok(())
     });
@@ -151,4 +163,73 @@ fn what_is_below_something_refused_is_refused() {
     let told = reasons(&report);
     assert!(told.iter().any(|it| it.contains("another client of the file has this id")), "{told:?}");
     assert!(told.iter().any(|it| it.contains("the client whose role it is was not taken")), "{told:?}");
+}
+
+#[test]
+fn a_part_is_told_only_of_what_was_created_with_what_the_server_warns_of() {
+    let server = Noted::default();
+    server.refuse("\"there\"", "conflict", "there is a client");
+    server.refuse("\"bad\"", "invalid_request", "no");
+    let warned = json!({ "client": {}, "warnings": ["the secret is short"] });
+    server.answers.borrow_mut().push(("\"new\"".to_owned(), warned));
+    for is_dry in [false, true] {
+        let (_, report) = server.import(is_dry, |importer| {
+            for id in ["there", "bad", "new"] {
+                let origin = Origin { id: id.to_owned(), name: id.to_owned(), ..Origin::default() };
+                let parts = vec![Part::new("client_secret", format!("one is drawn for {id}"))];
+                importer.client(origin, object(json!({ "client_id": id })), parts)?;
+            }
+            Ok(())
+        });
+        let told = reasons(&report);
+        let wanted = [
+            "client bad : no; ",
+            "client new client_secret: one is drawn for new; ",
+            "client new warning: the secret is short; ",
+        ];
+        assert_eq!(told, wanted, "dry: {is_dry}");
+    }
+}
+
+#[test]
+fn a_user_whose_address_is_anothers_is_not_taken_for_that_one() {
+    let server = Noted::default();
+    let taken = |what: &str| json!({ "error": "conflict", "error_description": format!("{what} is taken"), "taken": what });
+    for what in ["id", "email", "attribute"] {
+        server.answers.borrow_mut().push((format!("{what}@b.example"), taken(what)));
+    }
+    let (_, report) = server.import(false, |importer| {
+        for what in ["id", "email", "attribute"] {
+            let mut entry = entry(1, json!({ "id": what, "email": format!("{what}@b.example") }));
+            entry.groups = vec!["g1".into()];
+            importer.user(entry)?;
+        }
+        importer.user(entry(2, json!({ "email": "own-email@b.example" })))
+    });
+    assert_eq!(report["records"]["users"], json!({ "created": 0, "existing": 2, "refused": 2 }));
+    let told = reasons(&report);
+    assert!(
+        told[0].contains("email is taken; look whether") && told[1].contains("attribute is taken"),
+        "{told:?}"
+    );
+    let members: Vec<Value> = server.to("/memberships/bulk").iter().map(|it| it["user_id"].clone()).collect();
+    assert_eq!(members, [json!("id")], "nobody else gets the groups");
+}
+
+#[test]
+fn after_a_failure_of_the_server_nothing_is_sent_and_what_is_lost_is_told() {
+    let server = Noted::default();
+    server.fails_from.set(Some(2));
+    let (done, report) = server.import(false, |importer| {
+        (1..=5_000).try_for_each(|n| {
+            let mut entry = entry(n, json!({ "id": n.to_string(), "email": format!("u{n}@example.com") }));
+            entry.groups = vec!["g1".into()];
+            importer.user(entry)
+        })
+    });
+    assert_eq!(done, Err("the server is gone".to_owned()));
+    assert_eq!((server.requests.get(), server.to("/memberships/bulk").len()), (2, 0));
+    assert_eq!(report["records"], json!({ "users": { "created": 2_000, "existing": 0, "refused": 0 } }));
+    let lost = json!({ "memberships": { "count": 2_000, "record": 1 } });
+    assert_eq!((&report["lost"], &report["broke_off"]), (&lost, &json!(true)));
 }

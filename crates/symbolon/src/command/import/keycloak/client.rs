@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::super::client::{CODE, CREDENTIALS, Draft, REFRESH};
 use super::super::importer::Importer;
@@ -83,11 +83,15 @@ fn authentication(client: &Value, draft: &mut Draft) -> Result<(), Fault> {
     if let Some(protocol) = text("protocol").filter(|protocol| *protocol != "openid-connect") {
         return Err(Fault::new(format!("its protocol is {protocol}"), "connect it by OpenID Connect"));
     }
-    if client.get("enabled") == Some(&json!(false)) {
-        return Err(Fault::new(
-            "it is disabled, and a client here cannot be",
-            "enable it, if it is to come in",
-        ));
+    match client.get("enabled") {
+        None | Some(Value::Null | Value::Bool(true)) => {}
+        Some(Value::Bool(false)) => {
+            return Err(Fault::new(
+                "it is disabled, and a client here cannot be",
+                "enable it, if it is to come in",
+            ));
+        }
+        Some(_) => return Err("enabled is neither true nor false".into()),
     }
     if flag(client, "publicClient") {
         draft.set("token_endpoint_auth_method", "none");
@@ -98,13 +102,13 @@ fn authentication(client: &Value, draft: &mut Draft) -> Result<(), Fault> {
             match text("secret") {
                 Some(secret) if secret.bytes().all(|byte| byte == b'*') => draft.part(
                     "secret",
-                    "the export hides it, so that a new one was drawn",
+                    "the export hides it, so that a new one is drawn",
                     format!("show a new one by symbolon client new-secret {}", draft.id()),
                 ),
                 Some(secret) => draft.set("client_secret", secret),
                 None => draft.part(
                     "secret",
-                    "it has none, so that one was drawn",
+                    "it has none, so that one is drawn",
                     format!("show a new one by symbolon client new-secret {}", draft.id()),
                 ),
             }
@@ -205,7 +209,10 @@ fn addresses(client: &Value, draft: &mut Draft) {
 }
 
 fn settings(client: &Value, draft: &mut Draft) {
-    draft.set("skip_consent", !flag(client, "consentRequired"));
+    // Whatever is not clearly no asks people.
+    let is_asked =
+        client.get("consentRequired").is_some_and(|said| !matches!(said, Value::Null | Value::Bool(false)));
+    draft.set("skip_consent", !is_asked);
     let lifespan = client.get("attributes").and_then(|all| all.get("access.token.lifespan")).and_then(number);
     // Keycloak writes -1 or 0 where the realm's holds.
     if let Some(seconds) = lifespan.filter(|seconds| *seconds > 0) {

@@ -7,7 +7,9 @@ use symbolon_protocol::group::MOST_GROUPS;
 use symbolon_protocol::precis::login_key;
 
 use super::super::importer::Importer;
-use super::super::record::{Fault, Kind, Object, Origin, Part, derived_id, given_role, set};
+use super::super::record::{
+    Fault, Kind, Object, Origin, Part, custom_attribute, derived_id, given_role, set,
+};
 use super::named_roles;
 use super::role::Roles;
 use crate::command::CommandError;
@@ -22,7 +24,7 @@ struct Group {
     /// The place of the group above it among [`Groups::all`].
     above: Option<usize>,
     roles: Vec<(Option<String>, String)>,
-    /// The names of its attributes.
+    /// Its attributes that are counted.
     attributes: Vec<String>,
 }
 
@@ -70,11 +72,12 @@ impl Groups {
         let above_path = above.and_then(|place| self.all.get(place)).map_or("", |above| &above.path);
         let path = text("path").map_or_else(|| format!("{above_path}/{name}"), str::to_owned);
         let id = text("id").map_or_else(|| derived_id('g', &[&path]), str::to_owned);
-        let attributes = group.get("attributes").and_then(Value::as_object);
-        let attributes =
-            attributes.into_iter().flatten().map(|(name, _)| format!("attribute {name} of a group"));
+        let mut attributes = Vec::new();
+        for (name, value) in group.get("attributes").and_then(Value::as_object).into_iter().flatten() {
+            custom_attribute(&mut attributes, Kind::Group, name, value);
+        }
         let description = text("description").map(str::to_owned);
-        let (roles, attributes) = (named_roles(group), attributes.collect());
+        let roles = named_roles(group);
         self.all.push(Group { id, name, path, description, above, roles, attributes });
         Some(self.all.len() - 1)
     }
@@ -112,11 +115,12 @@ impl Groups {
             document.insert("id".to_owned(), json!(group.id));
             document.insert("name".to_owned(), json!(name));
             set(&mut document, "description", group.description.clone().map(Value::from));
+            let mut parts = Vec::new();
             if is_shared {
                 let why = "several groups have this name, which is unique here: it is named by its path";
-                importer.partly(Kind::Group, &origin, &Part::new("name", why))?;
+                parts.push(Part::new("name", why));
             }
-            taken_as.push(importer.group(origin, document, above.as_deref())?);
+            taken_as.push(importer.group(origin, document, above.as_deref(), parts)?);
         }
         // The roles are only given to groups that the server took.
         importer.flush()?;
@@ -124,12 +128,11 @@ impl Groups {
             let Some(id) = id.as_ref().filter(|id| importer.structure.has_group(id)) else { continue };
             self.by_path.insert(group.path.clone(), id.clone());
             let origin = Origin { place, id: group.id.clone(), name: group.path.clone() };
-            let (given, missing) = roles.given(group.roles.clone(), &importer.structure);
-            for name in missing {
-                let why = format!("there is no role {name}, in the file or here");
-                importer.partly(Kind::Group, &origin, &Part::new("roles", why))?;
+            let given = roles.given(group.roles.clone(), &importer.structure);
+            for part in given.parts() {
+                importer.partly(Kind::Group, &origin, &part)?;
             }
-            for role in given {
+            for role in given.ids {
                 importer.record(Kind::GivenRole, origin.clone(), given_role(&role, "group_id", id))?;
             }
         }

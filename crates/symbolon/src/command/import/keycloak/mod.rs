@@ -20,7 +20,7 @@ use super::{Reader, check_readable_again};
 use crate::command::CommandError;
 use client::ClientScopes;
 use group::Groups;
-use role::Roles;
+use role::{Name, Roles};
 
 /// The most bytes of all roles of a realm.
 const ROLES: u64 = 64 << 20;
@@ -208,17 +208,21 @@ fn service_account(
 }
 
 /// The roles that a record names: those of the realm, and those of clients.
-fn named_roles(record: &Value) -> Vec<(Option<String>, String)> {
-    let names = |value: &Value| -> Vec<String> {
-        value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+fn named_roles(record: &Value) -> Vec<Name> {
+    names(record, ["realmRoles", "clientRoles"])
+}
+
+/// Names of roles, as `{REALM: [NAME], CLIENTS: {CLIENT: [NAME]}}`.
+fn names(record: &Value, [realm, clients]: [&str; 2]) -> Vec<Name> {
+    let texts = |value: Option<&Value>| -> Vec<String> {
+        let items = value.and_then(Value::as_array).into_iter().flatten();
+        items.filter_map(Value::as_str).map(str::to_owned).collect()
     };
-    let of = |member: &str| record.get(member);
-    let mut named: Vec<_> =
-        of("realmRoles").map(names).unwrap_or_default().into_iter().map(|name| (None, name)).collect();
-    for (client, roles) in of("clientRoles").and_then(Value::as_object).into_iter().flatten() {
-        named.extend(names(roles).into_iter().map(|name| (Some(client.clone()), name)));
+    let mut all: Vec<Name> = texts(record.get(realm)).into_iter().map(|name| (None, name)).collect();
+    for (client, roles) in record.get(clients).and_then(Value::as_object).into_iter().flatten() {
+        all.extend(texts(Some(roles)).into_iter().map(|name| (Some(client.clone()), name)));
     }
-    named
+    all
 }
 
 #[cfg(test)]

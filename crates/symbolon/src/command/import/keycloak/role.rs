@@ -8,11 +8,47 @@ use symbolon_protocol::role::{MOST_ROLES, MOST_ROLES_OF_HOLDER};
 use super::super::importer::Importer;
 use super::super::record::{Fault, Kind, Object, Origin, Part, derived_id, set};
 use super::super::structure::Structure;
-use super::is_own_client;
+use super::{is_own_client, names};
 use crate::command::CommandError;
 
 /// A role by its name, of the realm or of a client.
-type Name = (Option<String>, String);
+pub(super) type Name = (Option<String>, String);
+
+/// The most roles of a composite that are looked at: more than a holder may have, to say how many are left out.
+const MOST_EXPANDED: usize = 10_000;
+
+/// What a holder of roles of the file is given.
+#[derive(Default)]
+pub(super) struct Given {
+    /// The ids on the server.
+    pub(super) ids: Vec<String>,
+    /// The names of those that are not there.
+    missing: Vec<String>,
+    /// How many there are beyond those that a holder may have.
+    more: u64,
+}
+
+impl Given {
+    fn add(&mut self, id: String) {
+        if (self.ids.len() as u64) < MOST_ROLES_OF_HOLDER { self.ids.push(id) } else { self.more += 1 }
+    }
+
+    /// What is not given.
+    pub(super) fn parts(&self) -> Vec<Part> {
+        let mend = "name the file of the realm too, or create the role";
+        let missing = self.missing.iter().map(|name| {
+            Part::new("roles", Fault::new(format!("there is no role {name}, in the file or here"), mend))
+        });
+        let more = (self.more > 0).then(|| {
+            let why = format!(
+                "at least {} more roles: whoever has roles has {MOST_ROLES_OF_HOLDER} at most",
+                self.more
+            );
+            Part::new("roles", Fault::new(why, "give roles to groups, or fewer of them"))
+        });
+        missing.chain(more).collect()
+    }
+}
 
 /// A role of the file.
 struct Role {
@@ -84,7 +120,7 @@ impl Roles {
         let id =
             text("id").map_or_else(|| derived_id('r', &[client.unwrap_or_default(), name]), str::to_owned);
         let description = text("description").filter(|text| !text.starts_with("${")).map(str::to_owned);
-        let contains = role.get("composites").map(contained).unwrap_or_default();
+        let contains = role.get("composites").map(|all| names(all, ["realm", "client"])).unwrap_or_default();
         self.order.push(key.clone());
         self.by_name.insert(key, Role { id, description, contains, taken_as: None });
     }
@@ -101,14 +137,15 @@ impl Roles {
             document.insert("name".to_owned(), json!(name));
             set(&mut document, "client_id", client.clone().map(Value::from));
             set(&mut document, "description", role.description.clone().map(Value::from));
+            let mut parts = Vec::new();
             if !role.contains.is_empty() {
                 let fault = Fault::new(
                     "a role contains no others here: whoever is given it by this import is given those too",
                     "give them to the same users and groups later",
                 );
-                importer.partly(Kind::Role, &origin, &Part::new("composites", fault))?;
+                parts.push(Part::new("composites", fault));
             }
-            role.taken_as = importer.role(origin, document)?;
+            role.taken_as = importer.role(origin, document, parts)?;
         }
         if self.unreadable > 0 {
             let origin = Origin { name: realm.to_owned(), ..Origin::default() };
@@ -121,25 +158,25 @@ impl Roles {
         Ok(())
     }
 
-    /// The ids on the server of the roles that a holder of the named ones has, and the names of those that are not there.
-    pub(super) fn given(&mut self, named: Vec<Name>, structure: &Structure) -> (Vec<String>, Vec<String>) {
-        let (mut ids, mut missing, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
+    /// The roles that a holder of the named ones has.
+    pub(super) fn given(&mut self, named: Vec<Name>, structure: &Structure) -> Given {
+        let (mut given, mut seen) = (Given::default(), HashSet::new());
         for name in named {
             // Each role is looked at once, however often the composites name it.
-            for id in self.expanded(&name) {
-                let is_there = structure.has_role(&id) && (ids.len() as u64) < MOST_ROLES_OF_HOLDER;
-                if is_there && seen.insert(id.clone()) {
-                    ids.push(id);
-                }
-            }
+            let mut ids = self.expanded(&name);
             if !self.by_name.contains_key(&name) && !is_own(&name) {
                 match structure.role_named(name.0.as_deref(), &name.1) {
                     Some(id) => ids.push(id.to_owned()),
-                    None => missing.push(name.1),
+                    None => given.missing.push(name.1),
+                }
+            }
+            for id in ids {
+                if structure.has_role(&id) && seen.insert(id.clone()) {
+                    given.add(id);
                 }
             }
         }
-        (ids, missing)
+        given
     }
 
     /// The ids on the server of a role and of all that it contains.
@@ -153,7 +190,7 @@ impl Roles {
         while let Some(next) = waiting.pop_front() {
             let Some(role) = self.by_name.get(&next) else { continue };
             ids.extend(role.taken_as.clone());
-            if ids.len() as u64 >= MOST_ROLES_OF_HOLDER {
+            if ids.len() >= MOST_EXPANDED {
                 break;
             }
             for inner in &role.contains {
@@ -168,17 +205,4 @@ impl Roles {
         }
         ids
     }
-}
-
-/// The roles that a composite contains: `{"realm": [NAME], "client": {CLIENT: [NAME]}}`.
-fn contained(composites: &Value) -> Vec<Name> {
-    let names = |value: &Value| -> Vec<String> {
-        value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
-    };
-    let mut all: Vec<Name> =
-        composites.get("realm").map(names).unwrap_or_default().into_iter().map(|name| (None, name)).collect();
-    for (client, roles) in composites.get("client").and_then(Value::as_object).into_iter().flatten() {
-        all.extend(names(roles).into_iter().map(|name| (Some(client.clone()), name)));
-    }
-    all
 }

@@ -30,10 +30,10 @@ fn users_come_with_hash_profile_and_state() {
         "id": "u-ann", "preferred_username": "ann", "email": "ann@example.com", "email_verified": true,
         "given_name": "Ann", "family_name": "Ash", "name": "Ann Ash", "locale": "de",
         "address": { "street_address": "Ring 1", "country": "AT" },
-        "password_hash": "$pbkdf2-sha256$i=1000,l=32$AAECAwQFBgcICQoLDA0ODw==$hVZ9fMRCSyEXdkpMhAPE5JQ6DqJbgnBj0yRcbT4VZVU=",
+        "enabled": true, "password_hash": "$pbkdf2-sha256$i=1000,l=32$AAECAwQFBgcICQoLDA0ODw==$hVZ9fMRCSyEXdkpMhAPE5JQ6DqJbgnBj0yRcbT4VZVU=",
     });
     assert_eq!(users[0], ann);
-    assert_eq!((users.len(), &users[1]["active"], users[1].get("password_hash")), (2, &json!(false), None));
+    assert_eq!((users.len(), &users[1]["enabled"], users[1].get("password_hash")), (2, &json!(false), None));
     assert!(told(&report, "user ann@example.com : another user of the file has this e-mail address"));
     assert!(told(&report, "user dan : the password's algorithm \"md5\" is not taken"));
     for name in [
@@ -203,8 +203,9 @@ fn a_composite_of_everything_is_bounded() {
     let document = json!({
         "realm": "acme", "roles": { "realm": roles }, "users": [{ "username": "ann", "realmRoles": ["all", "r1"] }],
     });
-    let (server, _) = imported(&[&document.to_string()]);
+    let (server, report) = imported(&[&document.to_string()]);
     assert_eq!((server.to("/roles/bulk").len(), server.to("/given-roles/bulk").len()), (3_001, 1_000));
+    assert!(told(&report, "user ann roles: at least 2001 more roles"), "{report}");
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::super::record::{
-    Entry, Fault, Object, Origin, Part, custom_attribute, derived_id, is_empty, set, take_text,
+    Entry, Fault, Kind, Object, Origin, Part, custom_attribute, derived_id, hand_on_active, is_empty, set,
+    take_text,
 };
 use super::super::structure::Structure;
 use super::credential;
@@ -90,9 +91,9 @@ pub(super) fn read(place: u64, user: Value, realm: &mut Realm, structure: &Struc
     let names = ["given_name", "family_name"].iter().filter_map(|name| user.get(*name)?.as_str());
     let name = names.collect::<Vec<_>>().join(" ");
     set(&mut user, "name", Some(Value::from(name)));
-    if exported.remove("enabled") == Some(json!(false)) {
-        user.insert("active".to_owned(), json!(false));
-    }
+    // In Keycloak a user of whom nothing is said is disabled.
+    let enabled = exported.remove("enabled").filter(|said| !said.is_null());
+    hand_on_active(&mut user, "enabled", Some(enabled.unwrap_or(Value::Bool(false))));
     if let Some(Value::Object(attributes)) = exported.remove("attributes") {
         read_attributes(attributes, &mut user, &mut entry);
     }
@@ -100,12 +101,9 @@ pub(super) fn read(place: u64, user: Value, realm: &mut Realm, structure: &Struc
     entry.left_out.extend(credentials.left_out);
     entry.origin = Origin::of_user(place, &user);
     give_groups(exported.remove("groups"), realm, structure, &mut entry);
-    let (roles, missing) = realm.roles.given(named, structure);
-    entry.roles = roles;
-    entry.parts.extend(missing.into_iter().map(|name| {
-        let mend = "name the file of the realm too, or create the role";
-        Part::new("roles", Fault::new(format!("there is no role {name}, in the file or here"), mend))
-    }));
+    let given = realm.roles.given(named, structure);
+    entry.parts.extend(given.parts());
+    entry.roles = given.ids;
     SILENT.iter().for_each(|member| drop(exported.remove(*member)));
     entry.left_out.extend(exported.into_iter().filter(|(_, value)| !is_empty(value)).map(|(name, _)| name));
     entry.user = credentials.password.map(|password| {
@@ -133,7 +131,7 @@ fn read_attributes(attributes: Object, user: &mut Object, entry: &mut Entry) {
             }
             (Some(claim), _, Some(text)) => set(user, claim, Some(json!(text))),
             (None, Some(part), Some(text)) => set(&mut address, part, Some(json!(text))),
-            _ => custom_attribute(entry, &name, &value),
+            _ => custom_attribute(&mut entry.left_out, Kind::User, &name, &value),
         }
     }
     if !address.is_empty() {

@@ -107,6 +107,15 @@ impl AdminError {
         Self::refused(StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable", NOT_RECORDED)
     }
 
+    /// 503: what is asked about is not in the audit log yet.
+    pub(super) fn not_written_yet() -> Self {
+        Self::refused(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "temporarily_unavailable",
+            "the latest refused requests are not in the audit log yet, because the store is slow: ask again in a moment",
+        )
+    }
+
     /// 500: a fault of the server; the reason is logged and not sent to the caller.
     pub(super) fn internal(reason: impl std::fmt::Display) -> Self {
         Self::Failure(Failure::Internal(reason.to_string()))

@@ -21,8 +21,8 @@ const LOOKED_BACK: Duration = Duration::from_secs(7 * 86_400);
 const STEPS: [Duration; 3] = [Duration::from_secs(3_600), Duration::from_secs(86_400), LOOKED_BACK];
 /// The most failures of one request id: a client may send the same id with many requests.
 const MOST_OF_ONE: u32 = 20;
-/// How long a search waits for what this process has not written yet.
-const WRITTEN_WITHIN: Duration = Duration::from_secs(2);
+/// How long a search waits for what this process has not written yet, which a slow store takes seconds for.
+const WRITTEN_WITHIN: Duration = Duration::from_secs(10);
 /// How long after a search that found nothing another one follows: another node may not have written it yet.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(1_500);
 /// How far back that other search goes: what is older, the first one has seen.
@@ -84,7 +84,7 @@ async fn of_client(call: Call) -> Answer {
 async fn explain(call: Call) -> Answer {
     let id = request_id(&call)?;
     let filter = AuditFilter { refused: true, request: Some(id), ..AuditFilter::default() };
-    call.app.audit.settle(WRITTEN_WITHIN).await;
+    written(&call).await?;
     let mut found = of_request(&call, &filter).await?;
     if found.is_empty() {
         tokio::time::sleep(LOOK_AGAIN_AFTER).await;
@@ -104,9 +104,18 @@ async fn explain(call: Call) -> Answer {
 async fn newest(call: &Call, filter: AuditFilter) -> Result<Vec<AuditRecord>, AdminError> {
     let most = paging::limit(call)?;
     let from = call.query("from")?.map(Timestamp::from_millis).unwrap_or(call.now() - LOOKED_BACK);
-    call.app.audit.settle(WRITTEN_WITHIN).await;
+    written(call).await?;
     let filter = AuditFilter { from: Some(from), ..filter };
     Ok(call.app.store.newest_audit(call.id(), &filter, most).await?)
+}
+
+/// Waits until this process has written the refused requests of before: somebody who asks about a request asks in the moment
+/// after it.
+///
+/// # Errors
+/// 503 if the store takes longer: an answer without them would say that nothing failed.
+async fn written(call: &Call) -> Result<(), AdminError> {
+    if call.app.audit.settle(WRITTEN_WITHIN).await { Ok(()) } else { Err(AdminError::not_written_yet()) }
 }
 
 async fn of_request(call: &Call, filter: &AuditFilter) -> Result<Vec<AuditRecord>, AdminError> {

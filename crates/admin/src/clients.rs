@@ -111,6 +111,7 @@ async fn create(call: Call, payload: Payload) -> Answer {
     let key = &call.issuer.client_secret_key;
     let registration = client_metadata::create(metadata, key, call.now(), &*call.app.random)?;
     signing_keys::ensure(&call, algorithms(&registration.client)).await?;
+    settings::cover_claims_of(&call, &registration.client).await?;
     let client_id = registration.client.client_id.clone();
     if call.app.store.create_client(call.id(), registration.client.clone()).await? == Created::Exists {
         return Err(AdminError::conflict("there is a client of this client_id"));
@@ -175,6 +176,7 @@ async fn changed(
     let before = call.app.client_secret_uses.merged(call.id(), &before);
     let registration = rule(&before)?;
     signing_keys::ensure(call, algorithms(&registration.client)).await?;
+    settings::cover_claims_of(call, &registration.client).await?;
     let of_issuer = call.issuer.settings.load_full();
     let life = |client: &Client| life_of(&of_issuer, &client.settings);
     if life(&before) > life(&registration.client) {

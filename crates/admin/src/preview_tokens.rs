@@ -4,9 +4,12 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
+use symbolon_protocol::claim_definition::{ClaimInput, ClaimSet, Destination, NO_CLAIMS};
 use symbolon_protocol::client::{Client, GrantType};
 use symbolon_protocol::id::UserId;
 use symbolon_protocol::scope::Scope;
+use symbolon_protocol::settings::IssuerSettings;
+use symbolon_protocol::token::access_token::AccessToken;
 use symbolon_protocol::token::{Context, IssuePlan, refresh_token, resource};
 use symbolon_protocol::user::User;
 use symbolon_protocol::user_claims::UserRecords;
@@ -57,8 +60,11 @@ async fn preview(call: Call) -> Answer {
     let asked: Vec<&str> = resource.as_deref().into_iter().collect();
     let targets = resource::narrowed(&call.issuer.url, &client, &[], &asked)?;
     let records = UserRecords { user: Some(Arc::clone(&user)), entitlements: Some(entitlements) };
-    let plan = plan(&call, &client, &user.id, (scope, &targets), &records);
-    Ok(ok(&json!({ "preview": view(&call, &plan, records)? })))
+    let settings = call.issuer.settings.load_full();
+    let claims = call.issuer.claims_for(&settings, &client);
+    let defined = (&*settings, claims.as_deref().unwrap_or(&NO_CLAIMS));
+    let plan = plan(&call, (&*client, defined), &user.id, (scope, &targets), &records);
+    Ok(ok(&json!({ "preview": view(&call, &plan, records, defined)? })))
 }
 
 /// The user that the query names, who may sign in.
@@ -84,37 +90,44 @@ fn scope(call: &Call, client: &Client) -> Result<Scope, AdminError> {
 /// The tokens of a refresh, which are those of a sign-in but for what a preview leaves out.
 fn plan(
     call: &Call,
-    client: &Client,
+    (client, (settings, claims)): (&Client, (&IssuerSettings, &ClaimSet)),
     user: &UserId,
     (scope, targets): (Scope, &[&str]),
     records: &UserRecords,
 ) -> IssuePlan {
-    let settings = call.issuer.settings.load_full();
     let context = Context {
         issuer: &call.issuer.record,
-        settings: &settings,
+        settings,
         client,
+        claims,
         now: call.now(),
         random: &*call.app.random,
     };
     let family = admin_created::family_of(call, client, user.clone(), scope.clone());
     let mut plan = refresh_token::issue(&context, &family, scope, false);
     plan.access.limit_to(targets);
+    // A claim that fails is missing from the preview, as it would be from the tokens.
     plan.release(&context, records.clone());
     plan
 }
 
-fn view(call: &Call, plan: &IssuePlan, records: UserRecords) -> Result<Value, AdminError> {
+fn view(
+    call: &Call,
+    plan: &IssuePlan,
+    records: UserRecords,
+    (settings, defined): (&IssuerSettings, &ClaimSet),
+) -> Result<Value, AdminError> {
     let access = &plan.access;
     let is_cut = records.entitlements.as_ref().is_some_and(|held| held.is_cut);
+    let introspection = introspection(access, &records, defined)?;
     let id_token = match &plan.id {
         Some(id) => claims(&id.to_json())?,
         None => Value::Null,
     };
     // UserInfo takes only tokens that are for the issuer and have the scope `openid`.
     let info = userinfo::check(access, &call.issuer.url, call.now())
-        .and_then(|()| userinfo::claims(access, records, &call.issuer.settings.load().attributes))
-        .map(|info| info.to_json());
+        .and_then(|()| userinfo::claims(access, records, &settings.attributes))
+        .map(|info| info.define(defined, &mut Vec::new()).to_json());
     let userinfo = match info {
         Ok(info) => claims(&info)?,
         Err(_) => Value::Null,
@@ -124,8 +137,20 @@ fn view(call: &Call, plan: &IssuePlan, records: UserRecords) -> Result<Value, Ad
         "id_token": id_token,
         "access_token": claims(&access.to_json())?,
         "userinfo": userinfo,
+        "introspection": introspection,
         "is_cut": is_cut,
     }))
+}
+
+/// The claims of definitions that introspection would add to its answer.
+fn introspection(
+    access: &AccessToken,
+    records: &UserRecords,
+    defined: &ClaimSet,
+) -> Result<Value, AdminError> {
+    let input = ClaimInput::for_audience(access, records);
+    let claims = defined.write(Destination::Introspection, input, &mut Vec::new());
+    claims.to_value().map_err(AdminError::internal)
 }
 
 /// The claims of a payload, without those of a sign-in.

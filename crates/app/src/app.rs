@@ -9,8 +9,9 @@ use symbolon_crypto::digest;
 use symbolon_crypto::random::Random;
 use symbolon_crypto::seal::MasterKey;
 use symbolon_crypto::signer::Signer;
+use symbolon_protocol::claim_definition::{ClaimFailure, Destination};
 use symbolon_protocol::entitlement::Entitlements;
-use symbolon_protocol::id::{IssuerId, UserId};
+use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::issuer::Issuer;
 use symbolon_protocol::key;
 use symbolon_protocol::time::Timestamp;
@@ -75,6 +76,8 @@ pub struct App {
     pub registry: Arc<Registry>,
     /// Signatures made, by algorithm.
     pub signatures: Arc<CounterFamily>,
+    /// Claims that were left out because their expression failed, by destination.
+    claim_failures: Arc<CounterFamily>,
     /// SHA-256 of the admin secret.
     pub admin_secret: ArcSwap<[u8; 32]>,
     /// Changes that are completed even if their caller's connection closes.
@@ -138,6 +141,7 @@ impl App {
         reserved_segments: Vec<&'static str>,
     ) -> Arc<Self> {
         let signatures = registry.signatures(&["RS256", "PS256", "ES256", "EdDSA"]);
+        let claim_failures = registry.claim_failures(&Destination::ALL.map(Destination::as_str));
         let figures = Arc::clone(ports.store.figures());
         let recovered = ports.store.is_recovered().then_some(());
         let rate_limits = RateLimits::new(&config.rate_limits);
@@ -180,6 +184,7 @@ impl App {
             master: ArcSwap::from_pointee(ports.master),
             registry,
             signatures,
+            claim_failures,
             admin_secret: ArcSwap::from_pointee(admin_secret),
         })
     }
@@ -339,6 +344,17 @@ impl App {
         durable: &mut Durable,
     ) -> Result<bool, StoreError> {
         Ok(self.store.revoked(&issuer.id, &token.lineage).await?.take(durable))
+    }
+
+    /// Counts the claims that failed and were left out, and says so in the log at times.
+    pub fn note_failed_claims(&self, issuer: &IssuerState, client: &ClientId, failures: &[ClaimFailure]) {
+        for failure in failures {
+            let place = Destination::ALL.iter().position(|own| *own == failure.destination);
+            self.claim_failures.increment(place.unwrap_or_default());
+        }
+        if !failures.is_empty() {
+            issuer.tell_of_failed_claims(client, failures, self.now());
+        }
     }
 
     /// Applies a configuration that was read again.

@@ -4,16 +4,19 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use http::StatusCode;
+use symbolon_protocol::claim_definition::{ClaimInput, ClaimSet, Destination};
 use symbolon_protocol::client::Client;
 use symbolon_protocol::error::{ErrorCode, OAuthError};
 use symbolon_protocol::id::UserId;
-use symbolon_protocol::introspection::{self, INACTIVE, Inquiry, Strict};
+use symbolon_protocol::introspection::{self, INACTIVE, Inquiry, Introspection, Strict};
 use symbolon_protocol::refusal::{Reason, Refusal};
 use symbolon_protocol::time::Timestamp;
+use symbolon_protocol::token::access_token::AccessToken;
 use symbolon_protocol::user::User;
+use symbolon_protocol::user_claims::UserRecords;
 use symbolon_store::Durable;
 
-use crate::client::authenticate;
+use crate::client::{authenticate, definitions_for};
 use crate::token::family_of;
 use symbolon_app::access_token_cache::VerifiedAccessToken;
 use symbolon_app::audit::{Actor, RefusedRequest};
@@ -83,10 +86,34 @@ async fn access_token(
     };
     let user = user_of(context, claims.user()).await?;
     let inquiry = Inquiry { caller: client, issuer_url: &issuer.url, now, strict };
-    match introspection::of_access_token(&inquiry, claims, user.as_deref()) {
-        Ok(answer) => Ok(answer.to_json()),
-        Err(refusal) => Ok(inactive(context, client, refusal)),
+    let answer = match introspection::of_access_token(&inquiry, claims, user.as_deref()) {
+        Ok(answer) => answer,
+        Err(refusal) => return Ok(inactive(context, client, refusal)),
+    };
+    match definitions_for(context, &claims.client_id).await? {
+        Some(defined) => with_definitions(context, &answer, claims, (user.clone(), &defined)).await,
+        None => Ok(answer.to_json()),
     }
+}
+
+/// The answer with the claims that the token's client, or the issuer, defines for introspection.
+async fn with_definitions(
+    context: &Context,
+    answer: &Introspection<'_>,
+    token: &AccessToken,
+    (user, claims): (Option<Arc<User>>, &ClaimSet),
+) -> Result<Vec<u8>, Failure> {
+    let Context { app, issuer, .. } = context;
+    let needed = claims.need(Destination::Introspection, &token.scope);
+    let entitlements = match token.user().filter(|_| needed.entitlements) {
+        Some(user) => Some(app.entitlements_to_tell(&issuer.id, &user).await?),
+        None => None,
+    };
+    let (records, mut failures) = (UserRecords { user, entitlements }, Vec::new());
+    let input = ClaimInput::for_audience(token, &records);
+    let defined = claims.write(Destination::Introspection, input, &mut failures);
+    app.note_failed_claims(issuer, &token.client_id, &failures);
+    Ok(answer.to_json_with(claims.replaced(), &defined))
 }
 
 async fn refresh_token(

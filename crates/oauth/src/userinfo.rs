@@ -2,6 +2,7 @@
 
 use axum::response::Response;
 use http::{HeaderMap, StatusCode, header};
+use symbolon_protocol::claim_definition::{ClaimSet, NO_CLAIMS};
 use symbolon_protocol::error::{ErrorCode, OAuthError};
 use symbolon_protocol::id::UserId;
 use symbolon_protocol::params::Params;
@@ -11,6 +12,7 @@ use symbolon_protocol::token::access_token::AccessToken;
 use symbolon_protocol::user_claims::UserRecords;
 use symbolon_protocol::userinfo;
 
+use crate::client::definitions_for;
 use symbolon_app::http::{Call, Context, Failure, json, no_store};
 use symbolon_app::rate_limit::{EndpointClass, Limited};
 use symbolon_telemetry::RequestFacts;
@@ -38,19 +40,24 @@ pub(super) async fn userinfo(call: &mut Call) -> Result<Response, Failure> {
     if received.headers.contains_key(header::ORIGIN) {
         *client = app.store.client(&issuer.id, &claims.client_id).await?;
     }
-    let records = records(context, claims).await?;
-    let info =
-        userinfo::claims(claims, records, &issuer.settings.load().attributes).map_err(Failure::Bearer)?;
+    let defined = definitions_for(context, &claims.client_id).await?;
+    let defined = defined.as_deref().unwrap_or(&NO_CLAIMS);
+    let records = records(context, claims, defined).await?;
+    let mut failures = Vec::new();
+    let info = userinfo::claims(claims, records, &issuer.settings.load().attributes)
+        .map_err(Failure::Bearer)?
+        .define(defined, &mut failures);
+    app.note_failed_claims(issuer, &claims.client_id, &failures);
     RequestFacts::new().client_id(claims.client_id.as_str()).note();
     Ok(no_store(json(StatusCode::OK, info.to_json())))
 }
 
 /// The records of the token's user.
-async fn records(context: &Context, token: &AccessToken) -> Result<UserRecords, Failure> {
+async fn records(context: &Context, token: &AccessToken, claims: &ClaimSet) -> Result<UserRecords, Failure> {
     let Context { app, issuer, .. } = context;
     let Some(user) = token.user() else { return Ok(UserRecords::default()) };
     let record = app.store.user(&issuer.id, &user).await?;
-    let entitlements = match userinfo::needs_entitlements(token) {
+    let entitlements = match userinfo::needs_entitlements(token, claims) {
         true => Some(app.entitlements_to_tell(&issuer.id, &user).await?),
         false => None,
     };

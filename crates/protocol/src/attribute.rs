@@ -22,6 +22,7 @@ use crate::id::{InvalidId, identifier};
 pub use definition::{AttributeDefinition, InvalidPattern, Party, Pattern};
 pub use reserved::is_reserved_claim;
 pub use schema::{AttributeChecker, AttributeError, AttributeSchema, InvalidSchema};
+pub(crate) use value::MOST_ITEMS;
 pub use value::{AttributeFault, AttributeType, AttributeValue};
 
 /// How many bytes of JSON the attributes of one user may take together. Records of users are kept in memory, and a claim

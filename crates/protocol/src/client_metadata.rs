@@ -17,6 +17,7 @@ use symbolon_crypto::jwk::JwkSet;
 use symbolon_crypto::random::{self, Random};
 use symbolon_crypto::secret::SecretString;
 
+use crate::claim_definition;
 use crate::client::{Client, GrantType, TokenEndpointAuthMethod, TokenExchangePolicy};
 use crate::client_secret::ClientSecret;
 use crate::error::{ErrorCode, OAuthError};
@@ -430,6 +431,10 @@ fn overrides(doc: &mut Members) -> Result<ClientOverrides, OAuthError> {
             return Err(invalid(name, format!("must be {least} to {most} seconds")));
         }
     }
+    // The text of an error must not contain quotation marks (RFC 6749 5.2), which expressions do.
+    claim_definition::check(&own.claims).map_err(|why| {
+        invalid("settings.claims", format!("is not valid: {why}").replace(['"', '`', '\\'], "'"))
+    })?;
     Ok(own)
 }
 

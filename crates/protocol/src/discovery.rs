@@ -4,6 +4,7 @@ use serde::Serialize;
 use symbolon_crypto::algorithm::Algorithm;
 
 use crate::authorize::{Prompt, ResponseMode};
+use crate::claim_definition::{Destination, Origin};
 use crate::client::{GrantType, TokenEndpointAuthMethod};
 use crate::scope::{GROUPS, ROLES, Scope};
 use crate::settings::IssuerSettings;
@@ -28,22 +29,8 @@ pub mod path {
 pub const SCOPES: [&str; 8] =
     ["openid", "profile", "email", "address", "phone", GROUPS, ROLES, "offline_access"];
 
-/// The scopes of an issuer: the predefined ones, and those that release attributes of its users.
-fn scopes(settings: &IssuerSettings) -> Vec<&str> {
-    let mut scopes: Vec<&str> = SCOPES.to_vec();
-    for definition in settings.attributes.definitions() {
-        if let Some(own) = definition.scope.as_ref().map(Scope::as_str)
-            && !scopes.contains(&own)
-        {
-            scopes.push(own);
-        }
-    }
-    scopes
-}
-
-/// The claims that ID tokens and UserInfo may carry (OpenID Connect Core 2, 5.1), and the attributes that a scope
-/// releases.
-fn claims(settings: &IssuerSettings) -> Vec<&str> {
+/// The standard claims that ID tokens and UserInfo may carry (OpenID Connect Core 2, 5.1).
+fn standard_claims() -> Vec<&'static str> {
     const OF_TOKENS: [&str; 10] =
         ["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "amr", "at_hash", "sid"];
     const OTHERS: [&str; 8] = [
@@ -56,11 +43,41 @@ fn claims(settings: &IssuerSettings) -> Vec<&str> {
         "groups",
         "roles",
     ];
-    let attributes = settings.attributes.definitions().iter();
-    let attributes = attributes.filter(|definition| definition.scope.is_some());
-    let mut claims: Vec<&str> = [&OF_TOKENS, PROFILE_CLAIMS, &OTHERS].concat();
-    claims.extend(attributes.map(|definition| definition.name.as_str()));
-    claims
+    [&OF_TOKENS, PROFILE_CLAIMS, &OTHERS].concat()
+}
+
+/// All claims that ID tokens and UserInfo may carry: the standard ones, the attributes that a scope releases, and those that
+/// the issuer defines, which take the place of others of their name. What a client defines for itself is no matter of
+/// others.
+fn claims(settings: &IssuerSettings) -> Vec<&str> {
+    let attributes = settings.attributes.definitions().iter().filter(|definition| definition.scope.is_some());
+    let mut all = standard_claims();
+    all.extend(attributes.map(|definition| definition.name.as_str()));
+    all.retain(|name| settings.claims.iter().all(|definition| definition.name != *name));
+    for definition in settings.claims.iter().filter(|definition| definition.origin != Origin::Off) {
+        let is_shown = [Destination::IdToken, Destination::Userinfo]
+            .into_iter()
+            .any(|destination| definition.destinations.contain(destination));
+        if is_shown {
+            all.push(&definition.name);
+        }
+    }
+    all
+}
+
+/// The scopes with a predefined meaning, those that release attributes of users, and those that release claims which the
+/// issuer defines.
+fn scopes(settings: &IssuerSettings) -> Vec<&str> {
+    let of_attributes = settings.attributes.definitions().iter();
+    let of_attributes = of_attributes.filter_map(|definition| definition.scope.as_ref()).map(Scope::as_str);
+    let of_claims = settings.claims.iter().filter_map(|definition| definition.scope.as_deref());
+    let mut all = SCOPES.to_vec();
+    for scope in of_attributes.chain(of_claims) {
+        if !all.contains(&scope) {
+            all.push(scope);
+        }
+    }
+    all
 }
 
 /// The document, for both well-known locations.
@@ -230,14 +247,41 @@ mod tests {
         let count = |names: &Value, name: &str| {
             names.as_array().unwrap().iter().filter(|listed| *listed == name).count()
         };
+        let listed = |settings: &IssuerSettings| {
+            let document = document("https://op.example", settings);
+            let (scopes, claims) = (&document["scopes_supported"], &document["claims_supported"]);
+            (
+                ["openid", "work", "profile"].map(|name| count(scopes, name)),
+                ["team", "level", "nick", "note"].map(|name| count(claims, name)),
+            )
+        };
+        assert_eq!(listed(&settings), ([1, 1, 1], [1, 1, 1, 0]));
+        // A definition takes the place of the attribute of its name.
+        let definitions = json!([
+            { "name": "team", "source": "attribute:team", "form": "list", "scope": "work" },
+            { "name": "nick", "enabled": false },
+        ]);
+        let settings = IssuerSettings { claims: serde_json::from_value(definitions).unwrap(), ..settings };
+        assert_eq!(listed(&settings), ([1, 1, 1], [1, 1, 0, 0]));
+    }
+
+    #[test]
+    fn definitions_add_their_claims_and_scopes() {
+        let definitions = json!([
+            { "name": "policy", "source": "roles", "form": "comma_separated", "scope": "minio" },
+            { "name": "groups", "source": "groups", "form": "paths", "scope": "groups" },
+            { "name": "roles", "enabled": false },
+            { "name": "tenant", "value": "acme", "destinations": ["access_token"] },
+        ]);
+        let claims = serde_json::from_value(definitions).unwrap();
+        let settings = IssuerSettings { claims, ..IssuerSettings::default() };
         let document = document("https://op.example", &settings);
-        let (scopes, claims) = (&document["scopes_supported"], &document["claims_supported"]);
-        assert_eq!(["openid", "work", "profile"].map(|name| count(scopes, name)), [1, 1, 1], "{scopes}");
-        assert_eq!(
-            ["team", "level", "nick", "note"].map(|name| count(claims, name)),
-            [1, 1, 1, 0],
-            "{claims}"
-        );
+        let has = |list: &str, name: &str| {
+            document[list].as_array().unwrap().iter().filter(|own| **own == json!(name)).count()
+        };
+        assert_eq!((has("claims_supported", "policy"), has("claims_supported", "groups")), (1, 1));
+        assert_eq!((has("claims_supported", "roles"), has("claims_supported", "tenant")), (0, 0));
+        assert_eq!((has("scopes_supported", "minio"), has("scopes_supported", "groups")), (1, 1));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use smol_str::SmolStr;
 
+use crate::claim_definition::DefinedClaims;
 use crate::client::Client;
 use crate::family::Family;
 use crate::refusal::{Details, Reason, Refusal};
@@ -12,6 +13,7 @@ use crate::token::access_token::AccessToken;
 use crate::token::claim::{Actor, OneOrMany};
 use crate::token::response::BEARER;
 use crate::user::{User, tokens_are_good};
+use crate::user_claims::Replaced;
 
 /// The additional requirements of strict introspection.
 #[derive(Clone, Copy, Debug)]
@@ -223,6 +225,18 @@ impl Introspection<'_> {
         let mut json = Vec::with_capacity(if self.active { 640 } else { 24 });
         // Writing text and numbers into memory cannot fail.
         let _ = serde_json::to_writer(&mut json, self);
+        json
+    }
+
+    /// The response body with the claims of definitions: RFC 7662 2.2 lets the answer have members of one's own. They take
+    /// the place of the standard claims `replaced`.
+    pub fn to_json_with(&self, replaced: Replaced, defined: &DefinedClaims) -> Vec<u8> {
+        let roles = self.roles.filter(|_| !replaced.roles());
+        let mut json = Self { roles, ..*self }.to_json();
+        if !defined.is_empty() && json.pop().is_some() {
+            json.extend_from_slice(defined.as_bytes());
+            json.push(b'}');
+        }
         json
     }
 }

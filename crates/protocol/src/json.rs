@@ -6,6 +6,8 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::claim_definition::DefinedClaims;
+
 /// Applies a merge patch (RFC 7396 2): members named by the patch are changed, also within objects.
 ///
 /// `null` removes a member. The member stays in the document as `null`, which readers take for an absent one: so they also
@@ -121,6 +123,14 @@ impl Object {
         let _ = serde_json::to_writer(&mut self.json, value);
     }
 
+    /// Members that are written already, if the object has some before them.
+    #[inline]
+    pub(crate) fn members(&mut self, members: &DefinedClaims) {
+        if !members.is_empty() {
+            self.json.extend_from_slice(members.as_bytes());
+        }
+    }
+
     /// The text so far.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.json
@@ -138,11 +148,19 @@ impl Object {
     }
 }
 
-fn push_number(json: &mut Vec<u8>, number: u64) {
+/// Appends `"name":`, for a name that is no constant.
+pub(crate) fn push_name(json: &mut Vec<u8>, name: &str) {
+    push_text(json, name);
+    json.push(b':');
+}
+
+/// Appends an integer.
+pub(crate) fn push_number(json: &mut Vec<u8>, number: u64) {
     json.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
-fn push_text(json: &mut Vec<u8>, text: &str) {
+/// Appends a string with its quotation marks.
+pub(crate) fn push_text(json: &mut Vec<u8>, text: &str) {
     if !is_plain(text.as_bytes()) {
         // Writing text into memory cannot fail.
         let _ = serde_json::to_writer(json, text);

@@ -6,6 +6,7 @@
 
 pub mod attribute;
 pub mod authorize;
+pub mod claim_definition;
 pub mod client;
 pub mod client_authentication;
 pub mod client_metadata;

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use symbolon_crypto::algorithm::Algorithm;
 
 use crate::attribute::AttributeSchema;
+use crate::claim_definition::ClaimDefinition;
 use crate::pkce::PkcePolicy;
 use crate::time::Timestamp;
 use crate::token::access_token::AccessTokenTyp;
@@ -73,6 +74,13 @@ pub struct IssuerSettings {
     pub audience_is_issuer: bool,
     /// Which claims about the user ID tokens carry.
     pub id_token_claims: IdTokenClaims,
+    /// The claims that it defines, besides or instead of the standard ones.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<ClaimDefinition>,
+    /// Whether a client may have definitions of its own. Set by the server before it saves the first: until then a request
+    /// that has no other need of the client's record does not read it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub clients_define_claims: bool,
     /// Algorithm of tokens for clients that name none.
     pub signing_algorithm: Algorithm,
     /// The algorithm that is used until relying parties know a key of `signing_algorithm`. Set by the server when
@@ -190,6 +198,8 @@ impl Default for IssuerSettings {
             pkce: PkcePolicy::default(),
             audience_is_issuer: false,
             id_token_claims: IdTokenClaims::default(),
+            claims: Vec::new(),
+            clients_define_claims: false,
             signing_algorithm: Algorithm::Rs256,
             signing_algorithm_before: None,
             key_rotation_days: 90,
@@ -244,6 +254,9 @@ pub struct ClientOverrides {
     /// Which claims about the user its ID tokens carry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id_token_claims: Option<IdTokenClaims>,
+    /// The claims that it defines. One that the issuer defines too is replaced for this client, or switched off.
+    #[serde(deserialize_with = "list_or_null", skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<ClaimDefinition>,
 }
 
 impl IssuerSettings {
@@ -285,6 +298,11 @@ impl IssuerSettings {
             session: self.lifetimes.session,
         }
     }
+}
+
+/// A list, for which `null` may stand if it is empty: a merge patch removes it so.
+fn list_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ClaimDefinition>, D::Error> {
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
 mod seconds {
@@ -335,6 +353,20 @@ mod tests {
         let read: IssuerSettings = serde_json::from_value(stored).unwrap();
         assert_eq!(read.attributes.definitions().len(), 1);
         assert_eq!(serde_json::from_value::<IssuerSettings>(json!(read)).unwrap(), read);
+    }
+
+    /// An earlier release refuses a member that it does not know, so what is not used is not stored.
+    #[test]
+    fn settings_without_claim_definitions_are_stored_as_before() {
+        for stored in [json!(IssuerSettings::default()), json!(ClientOverrides::default())] {
+            assert!(
+                stored.get("claims").is_none() && stored.get("clients_define_claims").is_none(),
+                "{stored}"
+            );
+        }
+        let claims = json!([{ "name": "a", "source": "groups", "destinations": ["id_token"] }]);
+        let read: IssuerSettings = serde_json::from_value(json!({ "claims": claims })).unwrap();
+        assert_eq!((read.claims.len(), &json!(read)["claims"]), (1, &claims));
     }
 
     #[test]

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use symbolon_crypto::random::Random;
 
+use crate::claim_definition::ClaimSet;
 use crate::client::Client;
 use crate::family::Family;
 use crate::issuer::Issuer;
@@ -34,6 +35,8 @@ pub struct Context<'a> {
     pub settings: &'a IssuerSettings,
     /// The requesting client, already authenticated.
     pub client: &'a Client,
+    /// The claim definitions that are in force for the client.
+    pub claims: &'a ClaimSet,
     /// The current time.
     pub now: Timestamp,
     /// The source of token ids.

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use crate::attribute::{AttributeName, AttributeSchema};
+use crate::claim_definition::ClaimSet;
 use crate::entitlement::Entitlements;
 use crate::id::ClientId;
 use crate::json::Object;
@@ -63,6 +64,55 @@ impl RequestedClaims {
     }
 }
 
+/// Which records the claims of something are made from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecordsNeeded {
+    /// The user's record.
+    pub user: bool,
+    /// The user's groups and roles.
+    pub entitlements: bool,
+}
+
+impl RecordsNeeded {
+    /// What either needs.
+    pub fn or(self, other: Self) -> Self {
+        Self { user: self.user || other.user, entitlements: self.entitlements || other.entitlements }
+    }
+}
+
+/// The standard claims about a user of which definitions of the same name take the place, so that they are not written
+/// twice (RFC 7519 4: the names within a claims set MUST be unique).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Replaced(u32);
+
+/// The claims about a user besides the texts of the scope `profile` that a definition can replace.
+const OTHERS: [&str; 5] = ["email", "phone_number", "address", GROUPS, ROLES];
+
+impl Replaced {
+    /// None.
+    pub const NONE: Self = Self(0);
+
+    /// Adds the standard claim of this name, if there is one.
+    pub(crate) fn add(&mut self, name: &str) {
+        if let Some(n) = PROFILE_CLAIMS.iter().chain(&OTHERS).position(|own| *own == name) {
+            self.0 |= 1 << n;
+        }
+    }
+
+    fn holds_text(self, n: usize) -> bool {
+        self.0 & (1 << n) != 0
+    }
+
+    fn holds_other(self, n: usize) -> bool {
+        self.holds_text(PROFILE_CLAIMS.len() + n)
+    }
+
+    /// Whether a definition takes the place of `roles`.
+    pub(crate) fn roles(self) -> bool {
+        self.holds_other(4)
+    }
+}
+
 /// The records that claims about a user are made from, as far as they were needed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserRecords {
@@ -79,12 +129,13 @@ pub struct UserClaims {
     records: UserRecords,
     /// The attributes that are released. Of most users none: then this takes no memory.
     attributes: Vec<AttributeName>,
+    replaced: Replaced,
 }
 
 impl UserClaims {
     /// The requested claims of a user.
     pub fn of(records: UserRecords, requested: RequestedClaims) -> Self {
-        Self { requested, records, attributes: Vec::new() }
+        Self { requested, records, attributes: Vec::new(), replaced: Replaced::NONE }
     }
 
     /// Adds the attributes that the scope releases, if they are [requested](RequestedClaims::and_attributes).
@@ -96,6 +147,19 @@ impl UserClaims {
         self
     }
 
+    /// The records that they are made from.
+    pub(crate) fn records(&self) -> &UserRecords {
+        &self.records
+    }
+
+    /// The same claims without those of which definitions take the place: a name is written once (RFC 7519 4).
+    #[must_use]
+    pub fn without(mut self, defined: &ClaimSet) -> Self {
+        self.replaced = defined.replaced();
+        self.attributes.retain(|name| !defined.replaces_attribute(name));
+        self
+    }
+
     /// Writes the claims as members, for a client. A claim without a value is left out (OpenID Connect Core 5.3.2). A
     /// user without groups has an empty list of them, so that the client can tell this from a scope that was not granted.
     pub(crate) fn write(&self, client: &ClientId, json: &mut Object) {
@@ -103,28 +167,37 @@ impl UserClaims {
             self.write_user(user, json);
         }
         let Some(entitlements) = &self.records.entitlements else { return };
-        if self.requested.groups {
+        if self.requested.groups && !self.replaced.holds_other(3) {
             json.texts("groups", entitlements.groups.iter().map(|group| group.name.as_str()));
         }
-        if self.requested.roles {
+        if self.requested.roles && !self.replaced.roles() {
             json.texts("roles", role_names(entitlements, Some(client.as_str())));
         }
     }
 
     fn write_user(&self, user: &User, json: &mut Object) {
         if self.requested.profile {
-            write_profile(&user.profile, json);
+            write_profile(&user.profile, self.replaced, json);
             // In seconds (OpenID Connect Core 5.1).
             json.number("updated_at", user.updated_at.seconds());
         }
-        if let Some(email) = user.email.as_deref().filter(|_| self.requested.email) {
+        // Whether an address was verified is told of the user's own address alone: what a definition puts in its place may
+        // be another one.
+        if let Some(email) =
+            user.email.as_deref().filter(|_| self.requested.email && !self.replaced.holds_other(0))
+        {
             json.text("email", email);
             json.flag("email_verified", user.email_verified);
         }
-        if self.requested.address {
+        if self.requested.address && !self.replaced.holds_other(2) {
             json.optional_value("address", user.profile.address.as_deref());
         }
-        if let Some(number) = user.profile.phone_number.as_deref().filter(|_| self.requested.phone) {
+        if let Some(number) = user
+            .profile
+            .phone_number
+            .as_deref()
+            .filter(|_| self.requested.phone && !self.replaced.holds_other(1))
+        {
             json.text("phone_number", number);
             json.flag("phone_number_verified", user.profile.phone_number_verified.unwrap_or(false));
         }
@@ -155,10 +228,21 @@ macro_rules! profile_claims {
         /// except `updated_at`.
         pub const PROFILE_CLAIMS: &[&str] = &[$(stringify!($claim)),*];
 
-        fn write_profile(profile: &Profile, json: &mut Object) {
-            for (name, value) in [$((stringify!($claim), &profile.$claim)),*] {
-                json.optional_text(name, value.as_deref());
+        fn write_profile(profile: &Profile, replaced: Replaced, json: &mut Object) {
+            let texts = [$((stringify!($claim), &profile.$claim)),*];
+            for (n, (name, value)) in texts.into_iter().enumerate() {
+                if !replaced.holds_text(n) {
+                    json.optional_text(name, value.as_deref());
+                }
             }
+        }
+
+        /// The text of the scope `profile` of this name, if the user has it.
+        pub(crate) fn profile_text<'a>(profile: &'a Profile, name: &str) -> Option<&'a str> {
+            $(if name == stringify!($claim) {
+                return profile.$claim.as_deref();
+            })*
+            None
         }
     };
 }

@@ -1,6 +1,7 @@
 //! UserInfo (OpenID Connect Core 5.3): the claims about a user that a token's scope allows.
 
 use crate::attribute::AttributeSchema;
+use crate::claim_definition::{ClaimFailure, ClaimInput, ClaimSet, DefinedClaims, Destination};
 use crate::error::{ErrorCode, OAuthError};
 use crate::json::Object;
 use crate::refusal::{Reason, Refusal};
@@ -44,8 +45,9 @@ pub fn check(token: &AccessToken, issuer_url: &str, now: Timestamp) -> Result<()
 
 /// Whether the claims about a token's user are made from the user's groups and roles too. The user's record is needed in
 /// any case.
-pub fn needs_entitlements(token: &AccessToken) -> bool {
+pub fn needs_entitlements(token: &AccessToken, claims: &ClaimSet) -> bool {
     RequestedClaims::by(&token.scope).need_entitlements()
+        || claims.need(Destination::Userinfo, &token.scope).entitlements
 }
 
 /// The claims about a token's user that its scope requests (OpenID Connect Core 5.4), by the issuer's schema of attributes.
@@ -65,7 +67,8 @@ pub fn claims<'a>(
         }
     }
     let requested = RequestedClaims::by(&token.scope).and_attributes(schema, &token.scope);
-    Ok(UserInfo { token, claims: UserClaims::of(records, requested).with_attributes(schema, &token.scope) })
+    let claims = UserClaims::of(records, requested).with_attributes(schema, &token.scope);
+    Ok(UserInfo { token, claims, defined: DefinedClaims::default() })
 }
 
 /// The answer (OpenID Connect Core 5.3.2).
@@ -73,15 +76,28 @@ pub fn claims<'a>(
 pub struct UserInfo<'a> {
     token: &'a AccessToken,
     claims: UserClaims,
+    defined: DefinedClaims,
 }
 
 impl UserInfo<'_> {
+    /// Adds the claims of definitions, those of the token's client. Claims that fail are left out and added to `failures`.
+    #[must_use]
+    pub fn define(mut self, claims: &ClaimSet, failures: &mut Vec<ClaimFailure>) -> Self {
+        if !claims.is_empty() {
+            let input = ClaimInput::for_client(self.token, self.claims.records());
+            self.defined = claims.write(Destination::Userinfo, input, failures);
+            self.claims = self.claims.without(claims);
+        }
+        self
+    }
+
     /// The response body.
     pub fn to_json(&self) -> Vec<u8> {
         let mut json = Object::with_capacity(384);
         // OpenID Connect Core 5.3.2: `sub` MUST always be returned.
         json.text("sub", &self.token.sub);
         self.claims.write(&self.token.client_id, &mut json);
+        json.members(&self.defined);
         json.end()
     }
 }

@@ -95,6 +95,13 @@ impl Registry {
         self.counters("symbolon_signatures_total", help, "algorithm", algorithms)
     }
 
+    /// Counters of claims that were left out because their expression failed, `symbolon_claim_failures_total{destination}`.
+    /// Call once.
+    pub fn claim_failures(&self, destinations: &[&'static str]) -> Arc<CounterFamily> {
+        let help = "Claims that were left out because their expression failed, by destination.";
+        self.counters("symbolon_claim_failures_total", help, "destination", destinations)
+    }
+
     /// Counters of domain events, `symbolon_events_total{event}`. Call once.
     pub fn events(&self, names: &[&'static str]) -> Arc<CounterFamily> {
         self.counters("symbolon_events_total", "Domain events.", "event", names)

@@ -15,8 +15,8 @@ use super::super::call::{Call, Concerns, Payload};
 use super::super::clients::{algorithms, answered};
 use super::super::error::{AdminError, Answer};
 use super::super::operation::Parameter;
-use super::super::signing_keys;
 use super::super::users::{self, Described, GivenPassword};
+use super::super::{settings, signing_keys};
 use super::lines::Line;
 use super::stream::{self, Batch, Done, Pace};
 use super::wrapped;
@@ -222,5 +222,6 @@ async fn new_client(call: &Call, line: Line) -> Result<Registration, AdminError>
     let (metadata, key) = (stream::object(line)?, &call.issuer.client_secret_key);
     let registration = client_metadata::create(metadata, key, call.now(), &*call.app.random)?;
     signing_keys::ensure(call, algorithms(&registration.client)).await?;
+    settings::cover_claims_of(call, &registration.client).await?;
     Ok(registration)
 }

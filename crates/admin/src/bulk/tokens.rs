@@ -6,10 +6,13 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::jws;
+use symbolon_protocol::claim_definition::NO_CLAIMS;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{ClientId, UserId};
 use symbolon_protocol::token::access_token::AccessToken;
+use symbolon_protocol::token::release::{RecordsNeeded, release_to_access_token};
 use symbolon_protocol::token::{Context, refresh_token};
+use symbolon_protocol::user_claims::UserRecords;
 use tokio::runtime::Handle;
 
 use super::super::admin_created;
@@ -71,11 +74,13 @@ async fn new(known: &Known, line: Line) -> Result<Unsigned, AdminError> {
     let scope = scope(&mut fields, &client)?;
     let ttl = fields.bounded("ttl_seconds", 1..=MAX_TOKEN_TTL)?;
     fields.finish()?;
-    let settings = call.issuer.settings.load();
+    let settings = call.issuer.settings.load_full();
+    let claims = call.issuer.claims_for(&settings, &client);
     let context = Context {
         issuer: &call.issuer.record,
         settings: &settings,
         client: &client,
+        claims: claims.as_deref().unwrap_or(&NO_CLAIMS),
         now: call.now(),
         random: &*call.app.random,
     };
@@ -87,10 +92,15 @@ async fn new(known: &Known, line: Line) -> Result<Unsigned, AdminError> {
     if let Some(ttl) = ttl {
         token.exp = token.iat.saturating_add(ttl);
     }
-    drop(settings);
-    if let Some(user) = token.needs_roles_of() {
-        let entitlements = call.app.entitlements_to_tell(call.id(), &user).await?;
-        token.release_roles(&entitlements);
+    let needed = RecordsNeeded::by_access_token(&context, &token);
+    if let Some(user) = token.user().filter(|_| needed != RecordsNeeded::default()) {
+        let entitlements = match needed.entitlements {
+            true => Some(call.app.entitlements_to_tell(call.id(), &user).await?),
+            false => None,
+        };
+        let user = call.app.store.user(call.id(), &user).await?;
+        let records = UserRecords { user, entitlements };
+        release_to_access_token(&context, &mut token, &records);
     }
     signing_keys::ensure(call, std::iter::once(algorithm)).await?;
     let typ = client.settings.access_token_typ.unwrap_or_default();

@@ -1,6 +1,7 @@
 //! The document's schemas, by name. Tests compare them with what handlers read and return.
 
 mod attributes;
+mod claims;
 mod groups;
 
 use serde_json::{Map, Value, json};
@@ -216,6 +217,7 @@ fn clients() -> Schemas {
         ("access_token_typ", access_token_typ()),
         ("audience_is_issuer", flag()),
         ("id_token_claims", id_token_claims()),
+        ("claims", claims::definitions()),
     ];
     let overrides = object(&[], &settings);
     let method = json!({
@@ -294,12 +296,13 @@ fn clients() -> Schemas {
         "description": "Whether the user has more groups or roles than tokens carry, so that some are left out.",
     });
     let preview = object(
-        &["scope", "id_token", "access_token", "userinfo", "is_cut"],
+        &["scope", "id_token", "access_token", "userinfo", "introspection", "is_cut"],
         &[
             ("scope", text()),
             ("id_token", optional(&claims)),
             ("access_token", claims.clone()),
             ("userinfo", optional(&claims)),
+            ("introspection", claims),
             ("is_cut", is_cut),
         ],
     );
@@ -424,6 +427,7 @@ fn settings() -> Schemas {
             ("require_pkce", require_pkce()),
             ("audience_is_issuer", flag()),
             ("id_token_claims", id_token_claims()),
+            ("claims", claims::definitions()),
             ("signing_algorithm", algorithm()),
             ("key_rotation_days", number()),
             ("token_exchange", flag()),

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use http::Method;
 use serde_json::{Value, json};
+use symbolon_protocol::client::Client;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::settings::IssuerSettings;
 use symbolon_store::StoreError;
@@ -89,6 +90,7 @@ async fn change(
         let mut settings = IssuerSettings {
             outlived: seen.outlived,
             signing_algorithm_before: seen.signing_algorithm_before,
+            clients_define_claims: seen.clients_define_claims,
             ..rule(&seen)?
         };
         rule::check(&settings)?;
@@ -138,10 +140,27 @@ async fn change(
 /// # Errors
 /// [`AdminError`]: the store failed.
 pub(super) async fn outlive(call: &Call, life: Duration) -> Result<(), AdminError> {
+    record(call, |settings| settings.outlive(life, call.now())).await
+}
+
+/// Records that a client has claim definitions of its own, before it is saved with them: otherwise UserInfo and
+/// introspection would not look for them.
+///
+/// # Errors
+/// [`AdminError`]: the store failed.
+pub(super) async fn cover_claims_of(call: &Call, client: &Client) -> Result<(), AdminError> {
+    if client.settings.claims.is_empty() || call.issuer.settings.load().clients_define_claims {
+        return Ok(());
+    }
+    record(call, |settings| settings.clients_define_claims = true).await
+}
+
+/// Changes what the server itself records in the settings. On return it is in effect on this node.
+async fn record(call: &Call, change: impl Fn(&mut IssuerSettings) + Send + Sync) -> Result<(), AdminError> {
     for _ in 0..2 {
         let seen = call.app.store.settings(call.id()).await?;
         let mut settings = seen.clone();
-        settings.outlive(life, call.now());
+        change(&mut settings);
         match call.app.store.put_settings(call.id(), &seen, settings).await {
             // The schema is as it was.
             Ok(_) => return Ok(call.app.follow(&Changed::Settings(call.id().clone())).await?),

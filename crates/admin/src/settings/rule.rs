@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+use symbolon_protocol::claim_definition;
 use symbolon_protocol::pkce::policy;
 use symbolon_protocol::revocation::KEPT_AT_LEAST;
 use symbolon_protocol::settings::{IssuerSettings, LONGEST_LIFE, Lifetimes};
@@ -14,7 +15,7 @@ use super::super::error::AdminError;
 /// twelve seconds then.
 const MOST_PASSWORD_WORK_KIB: u64 = 16 << 20;
 /// Settings that follow from changes of others, so nobody may set them.
-const FOLLOWING: [&str; 2] = ["outlived", "signing_algorithm_before"];
+const FOLLOWING: [&str; 3] = ["outlived", "signing_algorithm_before", "clients_define_claims"];
 
 const DAY: u64 = 86_400;
 const YEAR: u64 = 365 * DAY;
@@ -29,13 +30,20 @@ const _: () = assert!(LONGEST_FAMILY <= LONGEST_LIFE.as_secs());
 
 /// The settings as JSON, without the members that only the server sets.
 pub(crate) fn document(settings: &IssuerSettings) -> Map<String, Value> {
-    let set = IssuerSettings { outlived: None, signing_algorithm_before: None, ..settings.clone() };
+    let set = IssuerSettings {
+        outlived: None,
+        signing_algorithm_before: None,
+        clients_define_claims: false,
+        ..settings.clone()
+    };
     let mut document = match serde_json::to_value(set) {
         Ok(Value::Object(object)) => object,
         _ => Map::new(),
     };
-    // An empty schema is left out of what is stored.
-    document.entry("attributes").or_insert_with(|| Value::Array(Vec::new()));
+    // What is empty is left out of what is stored: an earlier release refuses members that it does not know.
+    for name in ["attributes", "claims"] {
+        document.entry(name).or_insert_with(|| Value::Array(Vec::new()));
+    }
     document
 }
 
@@ -126,6 +134,8 @@ pub(crate) fn check(settings: &IssuerSettings) -> Result<(), AdminError> {
         )));
     }
     settings.attributes.validate().map_err(|error| AdminError::invalid(error.to_string()))?;
+    claim_definition::check(&settings.claims)
+        .map_err(|why| AdminError::invalid(format!("claims is not valid: {why}")))?;
     // An idle limit above the absolute one would have no effect, so this is probably a mistake.
     if settings.lifetimes.refresh_token_idle > settings.lifetimes.refresh_token_absolute {
         return Err(AdminError::invalid(
@@ -204,6 +214,11 @@ mod tests {
         assert!(told(json!({ "password_work_kib": 16_777_217 })).contains("at most 16777216"));
         let back = patched(json!({ "password_work_kib": null })).expect("valid");
         assert_eq!(back, IssuerSettings::default());
+        assert!(told(json!({ "clients_define_claims": true })).contains("follows from changes"));
+        let twice = json!({ "claims": [{ "name": "a", "value": 1 }, { "name": "a", "source": "sub" }] });
+        assert_eq!(told(twice), "claims is not valid: the claim a: it is defined twice");
+        assert!(told(json!({ "claims": [{ "name": "a" }] })).starts_with("claims is not valid"));
+        assert!(told(json!({ "claims": [{ "name": "sub", "value": 1 }] })).contains("reserved"));
         assert!(told(json!({ "signing_algorithm": "none" })).starts_with("signing_algorithm is not valid"));
         assert!(
             told(json!({ "token_exchange_subject_token_types": [] })).contains("turn token exchange off")

@@ -23,7 +23,7 @@ use symbolon_store::port::{Created, Store};
 use super::directory::host_and_prefix;
 use super::hsts::strict_transport_security;
 use super::key_ring::{KeyRingError, aad};
-use super::{IssuerState, KeyRing, derived};
+use super::{IssuerClaims, IssuerState, KeyRing, derived};
 use symbolon_config::Security;
 
 /// Why an issuer's state or keys could not be made.
@@ -180,6 +180,7 @@ impl IssuerState {
             cookie: String::new(),
             hsts: strict_transport_security(&issuer.url, security.hsts),
             discovery: ArcSwap::from_pointee(document(&issuer.url, &settings)?),
+            claims: IssuerClaims::new(&issuer.url, &settings),
             settings: ArcSwap::from_pointee(settings),
             keys: ArcSwap::from_pointee(ring),
             refresh_token_key: derived(&secret, "refresh-token"),
@@ -219,6 +220,7 @@ impl IssuerState {
     pub async fn reload_settings(&self, store: &dyn Store) -> Result<(), IssuerError> {
         let settings = store.settings(&self.id).await?;
         self.discovery.store(Arc::new(document(&self.url, &settings)?));
+        self.claims.reload(&self.url, &settings);
         self.settings.store(Arc::new(settings));
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Issuers in memory. Each part that can change is replaced as a whole.
 
+mod claims;
 mod directory;
 mod hsts;
 mod key_ring;
@@ -9,6 +10,7 @@ mod longest_life;
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) mod scene;
 
+pub use claims::IssuerClaims;
 pub use directory::{Directory, Located};
 pub use directory::{host_and_prefix, is_same_place};
 pub use key_ring::{ActiveKey, KeyRing, KeyRingError, TokenType};
@@ -52,6 +54,8 @@ pub struct IssuerState {
     pub discovery: ArcSwap<Bytes>,
     /// Settings, replaced when they change.
     pub settings: ArcSwap<IssuerSettings>,
+    /// The claim definitions of the settings and of clients, prepared for use.
+    pub claims: IssuerClaims,
     /// Signing and verifying keys, replaced when they change.
     pub keys: ArcSwap<KeyRing>,
     /// Authenticates refresh tokens.

@@ -6,9 +6,10 @@ use symbolon_crypto::sealed_text::TextSealer;
 use symbolon_crypto::secret::SecretArray;
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::issuer::Issuer;
+use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::time::Timestamp;
 
-use crate::issuer::{IssuerState, KeyRing};
+use crate::issuer::{IssuerClaims, IssuerState, KeyRing};
 
 /// An issuer whose keys consist of the byte `key`.
 pub(crate) fn issuer(url: &str, prefix: &str, key: u8) -> IssuerState {
@@ -28,6 +29,7 @@ pub(crate) fn issuer(url: &str, prefix: &str, key: u8) -> IssuerState {
         hsts: None,
         discovery: ArcSwap::default(),
         settings: ArcSwap::default(),
+        claims: IssuerClaims::new(url, &IssuerSettings::default()),
         keys: ArcSwap::from_pointee(KeyRing::default()),
         refresh_token_key: HmacKey::new(&[0; 32]),
         client_secret_key: HmacKey::new(&[key; 32]),

@@ -68,7 +68,7 @@ async fn redeemed(
     let (app, issuer) = (&call.context.app, &call.context.issuer);
     let mut plan = rule::issue(&call.rules(), code, code.session_expires_at);
     plan.access.limit_to(targets);
-    plan.release(&call.rules(), records);
+    claims::note(call, &plan.release(&call.rules(), records));
     let IssuePlan { access, id, family } = plan;
     let refresh_token = match family {
         Some(family) => {

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use symbolon_protocol::claim_definition::ClaimFailure;
 use symbolon_protocol::entitlement::Entitlements;
 use symbolon_protocol::id::UserId;
 use symbolon_protocol::scope::Scope;
 use symbolon_protocol::token::access_token::AccessToken;
-use symbolon_protocol::token::release::RecordsNeeded;
-use symbolon_protocol::user::tokens_are_good;
+use symbolon_protocol::token::release::{RecordsNeeded, release_to_access_token};
 use symbolon_protocol::user_claims::UserRecords;
 
 use super::GrantCall;
@@ -20,7 +20,10 @@ pub(super) async fn records(
     id: &UserId,
     scope: &Scope,
 ) -> Result<UserRecords, Failure> {
-    let needed = RecordsNeeded::by(&call.rules(), scope);
+    load(call, id, RecordsNeeded::by(&call.rules(), scope)).await
+}
+
+async fn load(call: &GrantCall<'_>, id: &UserId, needed: RecordsNeeded) -> Result<UserRecords, Failure> {
     let (store, issuer) = (&call.context.app.store, &call.context.issuer.id);
     let user = if needed.user { store.user(issuer, id).await? } else { None };
     let entitlements = if needed.entitlements { Some(entitlements(call, id).await?) } else { None };
@@ -32,15 +35,22 @@ pub(super) async fn entitlements(call: &GrantCall<'_>, id: &UserId) -> Result<Ar
     Ok(call.context.app.entitlements_to_tell(&call.context.issuer.id, id).await?)
 }
 
-/// Puts the roles of its user into an access token, if its scope requests them and the user may sign in.
-pub(super) async fn release_roles(call: &GrantCall<'_>, access: &mut AccessToken) -> Result<(), Failure> {
-    if let Some(user) = access.needs_roles_of() {
-        let (store, issuer) = (&call.context.app.store, &call.context.issuer.id);
-        if !tokens_are_good(store.user(issuer, &user).await?.as_deref()) {
-            return Ok(());
-        }
-        let entitlements = entitlements(call, &user).await?;
-        access.release_roles(&entitlements);
+/// Puts the claims about its user into an access token that comes without an ID token.
+pub(super) async fn release(call: &GrantCall<'_>, access: &mut AccessToken) -> Result<(), Failure> {
+    let rules = call.rules();
+    let needed = RecordsNeeded::by_access_token(&rules, access);
+    if rules.claims.is_empty() && needed == RecordsNeeded::default() {
+        return Ok(());
     }
+    let records = match access.user() {
+        Some(user) => load(call, &user, needed).await?,
+        None => return Ok(()),
+    };
+    note(call, &release_to_access_token(&rules, access, &records));
     Ok(())
+}
+
+/// Counts the claims that failed and were left out.
+pub(super) fn note(call: &GrantCall<'_>, failures: &[ClaimFailure]) {
+    call.context.app.note_failed_claims(&call.context.issuer, &call.client.client_id, failures);
 }

@@ -12,6 +12,7 @@ pub(crate) use refresh_token::family_of;
 use std::sync::Arc;
 
 use axum::response::Response;
+use symbolon_protocol::claim_definition::{ClaimSet, NO_CLAIMS};
 use symbolon_protocol::client::{Client, GrantType};
 use symbolon_protocol::error::{ErrorCode, OAuthError};
 use symbolon_protocol::params::Params;
@@ -67,7 +68,9 @@ async fn grant<'a>(
     let client = authenticate(endpoint, context, &received.headers, &form, now, durable).await?;
     *known = Some(Arc::clone(&client));
     let settings = context.issuer.settings.load();
-    let call = GrantCall { context, form: &form, client: &client, settings: &settings, now };
+    let claims = context.issuer.claims_for(&settings, &client);
+    let claims = claims.as_deref().unwrap_or(&NO_CLAIMS);
+    let call = GrantCall { context, form: &form, client: &client, settings: &settings, claims, now };
     // Boxed separately: two small allocations cost less than one that exceeds the allocator's fast path.
     let granted = match grant_type {
         Some(GrantType::AuthorizationCode) => Box::pin(authorization_code::grant(&call, durable)).await,
@@ -104,6 +107,7 @@ struct GrantCall<'a> {
     form: &'a Params<'a>,
     client: &'a Client,
     settings: &'a IssuerSettings,
+    claims: &'a ClaimSet,
     now: Timestamp,
 }
 
@@ -114,6 +118,7 @@ impl GrantCall<'_> {
             issuer: &self.context.issuer.record,
             settings: self.settings,
             client: self.client,
+            claims: self.claims,
             now: self.now,
             random: &*self.context.app.random,
         }

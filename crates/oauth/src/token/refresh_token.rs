@@ -31,7 +31,7 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
     match plan.finish(&call.rules(), (text, &id), &issuer.refresh_token_key, outcome) {
         Ok(Refreshed { mut tokens, refresh_token, event }) => {
             tokens.access.limit_to(&targets);
-            tokens.release(&call.rules(), records);
+            claims::note(call, &tokens.release(&call.rules(), records));
             app.audit.count(event);
             let IssuePlan { access, id, .. } = tokens;
             Ok(GrantResult { access, id, refresh_token: Some(refresh_token), issued_token_type: None })

@@ -40,7 +40,7 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
     });
     let mut access = exchange.issue(&rules, &subject.claims, actor)?;
     // Not copied from the subject token: the result may be for another party, and the user may have lost a role since.
-    claims::release_roles(call, &mut access).await?;
+    claims::release(call, &mut access).await?;
     call.context.app.audit.count(Event::TokenExchanged);
     Ok(GrantResult { access, id: None, refresh_token: None, issued_token_type: Some(issued_token_type) })
 }

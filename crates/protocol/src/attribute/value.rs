@@ -9,7 +9,7 @@ use serde_json::{Number, Value};
 const LONGEST_TEXT: usize = 2_000;
 
 /// The most items of a list.
-const MOST_ITEMS: usize = 100;
+pub(crate) const MOST_ITEMS: usize = 100;
 
 /// The greatest number, and without its sign the least: beyond it readers of JSON do not agree on the value of an
 /// integer (RFC 8259 6).

@@ -540,6 +540,36 @@ fn the_type_of_access_tokens_is_a_setting() {
     }
 }
 
+#[test]
+fn claim_definitions_are_a_setting_and_are_checked() {
+    let definitions = json!([
+        { "name": "policy", "source": "client_roles:minio", "form": "comma_separated", "destinations": ["id_token"] },
+        { "name": "groups", "enabled": false },
+    ]);
+    let client = made(with("settings", json!({ "claims": definitions }))).client;
+    assert_eq!(view(&client)["settings"]["claims"], definitions);
+    let kept =
+        patch(&client, object(json!({ "client_name": "y" })), NOW, &SeededRandom::new(1)).unwrap().client;
+    assert_eq!(kept.settings.claims, client.settings.claims);
+    let none = json!({ "settings": { "claims": null } });
+    let none = patch(&client, object(none), NOW, &SeededRandom::new(1)).unwrap().client;
+    assert!(none.settings.claims.is_empty() && view(&none)["settings"].get("claims").is_none());
+    for (bad, why) in [
+        (
+            json!([{ "name": "sub", "value": 1 }]),
+            "settings.claims is not valid: the claim sub: the name is reserved",
+        ),
+        (json!([{ "name": "a" }]), "settings is not valid"),
+        (json!([{ "name": "a", "expression": "user.\"x\"" }]), "settings.claims is not valid: the claim a"),
+    ] {
+        let error = create(with("settings", json!({ "claims": bad })), NOW, &SeededRandom::new(1))
+            .map(|_| ())
+            .unwrap_err();
+        assert!(error.description.starts_with(why), "{error}");
+        assert!(!error.description.contains(['"', '\\']), "{error}");
+    }
+}
+
 fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),

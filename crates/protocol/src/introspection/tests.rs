@@ -1,7 +1,10 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::attribute::AttributeSchema;
+use crate::claim_definition::{ClaimDefinition, ClaimInput, ClaimSet, Destination};
 use crate::token::fixture::{NOW, URL, access_token, after, client, family, user};
+use crate::user_claims::UserRecords;
 
 const API: &str = "https://api.example.com";
 
@@ -120,4 +123,28 @@ fn a_refresh_token_is_active_for_its_own_client_while_its_version_lives() {
     assert!(of_refresh_token(&inquiry(&other), &family, 3, None).is_err());
     let late = Inquiry { now: after(1000), ..inquiry(&app) };
     assert!(of_refresh_token(&late, &family, 3, None).is_err());
+}
+
+#[test]
+fn definitions_add_members_to_an_active_answer_and_replace_them() {
+    let definitions = serde_json::from_value::<Vec<ClaimDefinition>>(json!([
+        { "name": "team", "value": "dev", "destinations": ["introspection"] },
+        { "name": "roles", "value": "none", "destinations": ["introspection"] },
+    ]));
+    let claims = ClaimSet::of(&definitions.unwrap(), &[], &AttributeSchema::default());
+    let app = client("app");
+    let mut token = access_token("app", "openid");
+    token.roles = Some(vec!["admin".into()]);
+    let records = UserRecords::default();
+    let defined =
+        claims.write(Destination::Introspection, ClaimInput::for_audience(&token, &records), &mut Vec::new());
+    let inquiry = inquiry(&app);
+    let answer = of_access_token(&inquiry, &token, None).unwrap();
+    let active = String::from_utf8(answer.to_json_with(claims.replaced(), &defined)).unwrap();
+    assert_eq!(active.matches("\"roles\"").count(), 1, "{active}");
+    let active: Value = serde_json::from_str(&active).unwrap();
+    assert_eq!(
+        (&active["active"], &active["team"], &active["roles"]),
+        (&json!(true), &json!("dev"), &json!("none"))
+    );
 }

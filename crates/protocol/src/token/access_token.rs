@@ -8,7 +8,8 @@ use symbolon_crypto::jws::Header;
 use symbolon_crypto::random::Random;
 
 use super::Context;
-use super::claim::{Actor, Audience, MayAct, OneOrMany, amr, numeric_date};
+use super::claim::{Actor, Audience, MayAct, OneOrMany, amr, names, numeric_date};
+use crate::claim_definition::DefinedClaims;
 use crate::entitlement::Entitlements;
 use crate::grant::{GrantId, Lineage, Slot};
 use crate::id::{ClientId, IssuerId, Jti, Sid, UserId};
@@ -103,9 +104,12 @@ pub struct AccessToken {
     #[serde(default)]
     pub resource: OneOrMany,
     /// The names of the user's roles (RFC 9068 2.2.3.1), set by [`Self::release_roles`] if the scope `roles` was
-    /// granted.
-    #[serde(default)]
+    /// granted. A definition may give the claim another form, which is not read.
+    #[serde(default, deserialize_with = "names::if_they_are")]
     pub roles: Option<Vec<SmolStr>>,
+    /// The claims of definitions. They are not read again: nothing in this server rests on them.
+    #[serde(skip)]
+    pub defined: DefinedClaims,
 }
 
 /// Why a signed JWT is not an access token.
@@ -157,13 +161,41 @@ impl AccessToken {
     /// The client whose roles it carries: the one that its audience names besides the issuer; if it names none, the
     /// client that it was issued to. Names of roles do not say whose they are, so a resource server must not find
     /// another client's roles in a token: if several parties share the token, it carries the issuer's roles only.
-    fn roles_client(&self) -> Option<&str> {
+    pub(crate) fn roles_client(&self) -> Option<&str> {
         let own = self.client_id.as_str();
         let mut others = self.aud.iter().filter(|aud| *aud != self.iss && *aud != own);
         match (others.next(), others.next()) {
             (None, _) => Some(own),
             (Some(audience), None) => Some(audience),
             (Some(_), Some(_)) => None,
+        }
+    }
+
+    /// A token that says no more than whose it is: to try something out, not to be signed.
+    pub(crate) fn about(user: UserId, client_id: ClientId, scope: Scope) -> Self {
+        Self {
+            iss: String::new(),
+            sub: user.as_str().into(),
+            aud: Audience::default(),
+            client_id,
+            scope,
+            iat: 0,
+            exp: 0,
+            nbf: None,
+            jti: Jti::trusted(""),
+            auth_time: Some(0),
+            acr: None,
+            amr: Amr::default(),
+            gid: None,
+            sid: None,
+            anc: Vec::new(),
+            gcl: None,
+            gat: None,
+            act: None,
+            may_act: None,
+            resource: OneOrMany::default(),
+            roles: None,
+            defined: DefinedClaims::default(),
         }
     }
 
@@ -195,6 +227,7 @@ impl AccessToken {
             may_act: None,
             resource: OneOrMany::default(),
             roles: None,
+            defined: DefinedClaims::default(),
         })
     }
 
@@ -228,6 +261,7 @@ impl AccessToken {
         if let Some(roles) = &self.roles {
             json.texts("roles", roles.iter().map(SmolStr::as_str));
         }
+        json.members(&self.defined);
         json.end()
     }
 
@@ -277,9 +311,14 @@ impl AccessToken {
         Timestamp::from_seconds(self.exp)
     }
 
+    /// Whether a client acts for itself.
+    pub fn is_of_client(&self) -> bool {
+        self.sub.starts_with(CLIENT_SUBJECT)
+    }
+
     /// Its user; `None` if a client acts for itself.
     pub fn user(&self) -> Option<UserId> {
-        if self.sub.starts_with(CLIENT_SUBJECT) {
+        if self.is_of_client() {
             return None;
         }
         UserId::parse(&self.sub).ok()

@@ -227,6 +227,30 @@ pub(crate) mod amr {
     }
 }
 
+/// A list of names.
+pub(crate) mod names {
+    use serde::de::IgnoredAny;
+
+    use super::{Deserialize, Deserializer, SmolStr};
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Names {
+        List(Vec<SmolStr>),
+        Other(IgnoredAny),
+    }
+
+    /// Reads a list of names; whatever else stands there is as if it were absent.
+    pub(crate) fn if_they_are<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Vec<SmolStr>>, D::Error> {
+        match Names::deserialize(deserializer)? {
+            Names::List(names) => Ok(Some(names)),
+            Names::Other(IgnoredAny) => Ok(None),
+        }
+    }
+}
+
 /// NumericDate (RFC 7519 2): seconds; a fraction is dropped.
 pub(crate) mod numeric_date {
     use super::{Deserializer, Visitor, de, fmt};

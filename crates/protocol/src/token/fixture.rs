@@ -6,6 +6,7 @@ use symbolon_crypto::random::SeededRandom;
 
 use super::Context;
 use super::access_token::AccessToken;
+use crate::claim_definition::ClaimSet;
 use crate::client::{Client, GrantType, TokenEndpointAuthMethod, TokenExchangePolicy};
 use crate::code::CodeGrant;
 use crate::entitlement::{self, EntitlementName, Entitlements, HeldGroup, HeldRole};
@@ -29,6 +30,7 @@ pub(crate) struct World {
     pub(crate) issuer: Issuer,
     pub(crate) settings: IssuerSettings,
     pub(crate) client: Client,
+    pub(crate) claims: ClaimSet,
     pub(crate) now: Timestamp,
     pub(crate) random: SeededRandom,
 }
@@ -44,6 +46,7 @@ impl World {
             },
             settings: IssuerSettings::default(),
             client: client("app"),
+            claims: ClaimSet::default(),
             now: NOW,
             random: SeededRandom::new(1),
         }
@@ -54,6 +57,7 @@ impl World {
             issuer: &self.issuer,
             settings: &self.settings,
             client: &self.client,
+            claims: &self.claims,
             now: self.now,
             random: &self.random,
         }

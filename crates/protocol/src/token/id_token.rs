@@ -7,6 +7,7 @@ use symbolon_crypto::{digest, encoding};
 
 use super::Context;
 use super::claim::amr;
+use crate::claim_definition::DefinedClaims;
 use crate::id::{ClientId, Sid, UserId};
 use crate::json::Object;
 use crate::session::Amr;
@@ -41,6 +42,8 @@ pub struct IdToken {
     pub amr: Amr,
     /// The claims about the user, set by [`IssuePlan::release`](super::IssuePlan::release).
     pub about_user: Option<UserClaims>,
+    /// The claims of definitions, set by the same.
+    pub defined: DefinedClaims,
 }
 
 /// The authentication that an ID token describes.
@@ -74,6 +77,7 @@ impl IdToken {
             sid: authentication.sid.cloned(),
             amr: authentication.amr,
             about_user: None,
+            defined: DefinedClaims::default(),
         }
     }
 
@@ -100,6 +104,8 @@ impl IdToken {
         if let Some(claims) = &self.about_user {
             claims.write(&self.aud, &mut json);
         }
+        // No definition has a name from above, and the standard claims that one replaces are not written.
+        json.members(&self.defined);
         json.end()
     }
 }

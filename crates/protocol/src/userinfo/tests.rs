@@ -3,6 +3,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::claim_definition::NO_CLAIMS;
 use crate::token::claim::Audience;
 use crate::token::fixture::{NOW, URL, access_token, after, entitlements, user};
 
@@ -39,7 +40,7 @@ fn claims_by_scope_of_openid_connect_core_5_4() {
         ("openid roles", json!({"sub": "u-1", "roles": ["admin", "editor", "viewer"]})),
     ] {
         assert_eq!(shown(scope), expected, "{scope}");
-        let needed = needs_entitlements(&access_token("app", scope));
+        let needed = needs_entitlements(&access_token("app", scope), &NO_CLAIMS);
         assert_eq!(needed, scope.contains("groups") || scope.contains("roles"), "{scope}");
     }
 }
@@ -106,4 +107,52 @@ fn the_user_must_be_there_active_and_the_tokens_own() {
             claims(&token, records, &AttributeSchema::default()).map(drop).map_err(|error| error.code);
         assert_eq!(answer, Err(ErrorCode::InvalidToken));
     }
+}
+
+#[test]
+fn a_definition_takes_the_place_of_the_attribute_of_its_name() {
+    let schema: AttributeSchema = serde_json::from_value(json!([
+        { "name": "team", "type": "string", "scope": "api" },
+        { "name": "level", "type": "number", "scope": "api" },
+    ]))
+    .unwrap();
+    let definitions: Vec<crate::claim_definition::ClaimDefinition> = serde_json::from_value(
+        json!([{ "name": "team", "expression": "user.attributes.team.upperAscii()" }]),
+    )
+    .unwrap();
+    let set = ClaimSet::of(&definitions, &[], &schema);
+    let mut ada = user();
+    ada.profile.attributes = serde_json::from_value(json!({ "team": "engines", "level": 3 })).unwrap();
+    let token = access_token("app", "openid api");
+    let mut failures = Vec::new();
+    let info = claims(&token, records(ada), &schema).unwrap().define(&set, &mut failures).to_json();
+    assert_eq!(failures, []);
+    let text = String::from_utf8(info).unwrap();
+    assert_eq!(text.matches(r#""team":"#).count(), 1, "{text}");
+    let told: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(told, json!({ "sub": "u-1", "level": 3, "team": "ENGINES" }));
+}
+
+#[test]
+fn definitions_add_claims_and_take_the_place_of_standard_ones() {
+    let definitions = serde_json::from_value::<Vec<crate::claim_definition::ClaimDefinition>>(json!([
+        { "name": "teams", "source": "groups", "form": "comma_separated", "scope": "teams" },
+        { "name": "email", "expression": "user.email.upperAscii()", "scope": "email" },
+    ]));
+    let claims_of = ClaimSet::of(&definitions.unwrap(), &[], &AttributeSchema::default());
+    let told = |scopes: &str| -> Value {
+        let token =
+            AccessToken { scope: crate::token::fixture::scope(scopes), ..access_token("app", "openid") };
+        let mut failures = Vec::new();
+        let info = claims(&token, records(user()), &AttributeSchema::default())
+            .unwrap()
+            .define(&claims_of, &mut failures);
+        assert_eq!(failures, []);
+        serde_json::from_slice(&info.to_json()).unwrap()
+    };
+    assert_eq!(told("openid"), json!({"sub": "u-1"}));
+    assert_eq!(told("openid email"), json!({"sub": "u-1", "email": "ADA@EXAMPLE.COM"}));
+    assert_eq!(told("openid teams"), json!({"sub": "u-1", "teams": "dev,staff"}));
+    let needs = |scopes: &str| needs_entitlements(&access_token("app", scopes), &claims_of);
+    assert!(!needs("openid email"));
 }

@@ -7,6 +7,7 @@ mod assignment;
 mod attribute;
 mod audit;
 mod backup;
+mod claim;
 mod client;
 mod completion;
 mod configuration;
@@ -119,6 +120,7 @@ pub(crate) fn commands() -> Vec<Command> {
         attribute::command(),
         group::command(),
         role::command(),
+        claim::command(),
         session::command(),
         grant::command(),
         import::command(),
@@ -146,6 +148,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         Some(("attribute", matches)) => attribute::run(matches),
         Some(("group", matches)) => group::run(matches),
         Some(("role", matches)) => role::run(matches),
+        Some(("claim", matches)) => claim::run(matches),
         Some(("session", matches)) => session::run(matches),
         Some(("grant", matches)) => grant::run(matches),
         Some(("import", matches)) => import::run(matches),

@@ -10,6 +10,7 @@
 mod agents;
 mod audit_kill;
 mod backup;
+mod claims;
 mod clients;
 mod cluster;
 mod commands;

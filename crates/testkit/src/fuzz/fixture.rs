@@ -6,6 +6,7 @@ use symbolon_crypto::digest::HmacKey;
 use symbolon_crypto::jwk::JwkSet;
 use symbolon_crypto::key::SigningKey;
 use symbolon_crypto::{Algorithm, SeededRandom, encoding};
+use symbolon_protocol::claim_definition::NO_CLAIMS;
 use symbolon_protocol::client::{Client, TokenEndpointAuthMethod};
 use symbolon_protocol::client_metadata;
 use symbolon_protocol::id::IssuerId;
@@ -100,7 +101,7 @@ static ISSUER: LazyLock<Issuer> = LazyLock::new(|| Issuer {
 
 /// The context of a grant for one of the clients.
 pub(super) fn context<'a>(client: &'a Client, random: &'a SeededRandom) -> Context<'a> {
-    Context { issuer: &ISSUER, settings: &SETTINGS, client, now: NOW, random }
+    Context { issuer: &ISSUER, settings: &SETTINGS, client, claims: &NO_CLAIMS, now: NOW, random }
 }
 
 /// Standard base64 with padding.

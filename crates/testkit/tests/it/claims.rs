@@ -2,6 +2,7 @@
 
 mod cut;
 mod deactivated;
+mod definitions;
 mod entitlements;
 mod nodes;
 mod preview;

@@ -1,8 +1,12 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use symbolon_crypto::algorithm::Algorithm;
+use symbolon_crypto::jws::Header;
 
 use super::*;
+use crate::attribute::AttributeSchema;
+use crate::claim_definition::{ClaimDefinition, ClaimSet};
 use crate::entitlement::Entitlements;
 use crate::token::fixture::{World, after, code, entitlements, family, scope, user};
 use crate::token::{authorization_code, refresh_token};
@@ -156,4 +160,135 @@ fn a_user_without_groups_and_roles_has_empty_lists() {
     let none = UserRecords { user: None, entitlements: Some(Arc::new(Entitlements::default())) };
     let claims = id_token(&World::new(), "openid groups roles", none).unwrap();
     assert_eq!((&claims["groups"], &claims["roles"]), (&json!([]), &json!([])));
+}
+
+/// The claims of definitions in the tokens of a code grant with this scope: of the ID token, and of the access token.
+fn defined(definitions: Value, scopes: &str) -> (Value, Value) {
+    let definitions: Vec<ClaimDefinition> = serde_json::from_value(definitions).unwrap();
+    let mut world =
+        World { claims: ClaimSet::of(&definitions, &[], &AttributeSchema::default()), ..World::new() };
+    world.client.scope = scope("openid profile email groups roles teams");
+    (id_token(&world, scopes, records()).unwrap(), access_token(&world, scopes, records()))
+}
+
+#[test]
+fn definitions_put_claims_into_the_tokens_they_name() {
+    let definitions = json!([
+        { "name": "https://example.com/roles", "source": "roles", "scope": "roles",
+          "destinations": ["id_token", "access_token"] },
+        { "name": "team", "expression": "groups.filter(g, g == 'dev')[0]", "scope": "teams" },
+    ]);
+    let roles = json!(["admin", "editor", "viewer"]);
+    let (id, access) = defined(definitions.clone(), "openid roles");
+    assert_eq!((&id["https://example.com/roles"], &access["https://example.com/roles"]), (&roles, &roles));
+    assert!(id.get("team").is_none() && access.get("team").is_none(), "{id}");
+    let (id, access) = defined(definitions, "openid teams");
+    assert!(id.get("https://example.com/roles").is_none(), "{id}");
+    assert_eq!((&id["team"], access.get("team")), (&json!("dev"), None));
+}
+
+/// RFC 7519 4: the names within a claims set MUST be unique.
+#[test]
+fn a_definition_takes_the_place_of_the_attribute_of_its_name() {
+    let mut world = World::new();
+    world.client.scope = scope("openid work");
+    world.settings.attributes = serde_json::from_value(json!([
+        { "name": "team", "type": "string", "scope": "work" },
+        { "name": "level", "type": "number", "scope": "work" },
+        { "name": "room", "type": "string", "scope": "work" },
+    ]))
+    .unwrap();
+    let mut ada = user();
+    ada.profile.attributes =
+        serde_json::from_value(json!({ "team": "engines", "level": 3, "room": "12" })).unwrap();
+    let told = |world: &World| {
+        let known = UserRecords { user: Some(Arc::new(ada.clone())), entitlements: None };
+        String::from_utf8(plan(world, "openid work", known).id.unwrap().to_json()).unwrap()
+    };
+    let id = told(&world);
+    assert!(id.contains(r#""team":"engines","level":3,"room":"12""#), "{id}");
+    let definitions: Vec<ClaimDefinition> = serde_json::from_value(json!([
+        { "name": "team", "source": "attribute:team", "form": "list" },
+        { "name": "room", "enabled": false },
+    ]))
+    .unwrap();
+    world.claims = ClaimSet::of(&definitions, &[], &world.settings.attributes);
+    let id = told(&world);
+    assert_eq!((id.matches(r#""team":"#).count(), id.matches(r#""room":"#).count()), (1, 0), "{id}");
+    assert!(id.contains(r#""team":["engines"]"#) && id.contains(r#""level":3"#), "{id}");
+    // To switch off an attribute takes no other definition.
+    world.claims = ClaimSet::of(&definitions[1..], &[], &world.settings.attributes);
+    let id = told(&world);
+    assert!(id.contains(r#""team":"engines","level":3"#) && !id.contains("room"), "{id}");
+}
+
+/// RFC 7519 4: the names within a claims set MUST be unique.
+#[test]
+fn a_definition_takes_the_place_of_the_standard_claim_of_its_name() {
+    let written = |definitions: Value, scopes: &str| {
+        let definitions: Vec<ClaimDefinition> = serde_json::from_value(definitions).unwrap();
+        let world =
+            World { claims: ClaimSet::of(&definitions, &[], &AttributeSchema::default()), ..World::new() };
+        let plan = plan(&world, scopes, records());
+        [plan.id.unwrap().to_json(), plan.access.to_json()].map(|json| String::from_utf8(json).unwrap())
+    };
+    let definitions = json!([
+        { "name": "groups", "source": "groups", "form": "paths" },
+        { "name": "roles", "source": "issuer_roles", "form": "space_separated", "destinations": ["access_token"] },
+        { "name": "email", "value": "work@example.com" },
+        { "name": "name", "enabled": false },
+    ]);
+    let [id, access] = written(definitions, "openid profile email groups roles");
+    assert_eq!(id.matches(r#""groups":"#).count(), 1, "{id}");
+    assert!(
+        id.contains(r#""groups":["/dev","/staff"]"#) && id.contains(r#""email":"work@example.com""#),
+        "{id}"
+    );
+    assert!(id.contains(r#""preferred_username":"ada""#), "{id}");
+    for gone in [r#""roles""#, r#""email_verified""#, r#""name""#] {
+        assert!(!id.contains(gone), "{gone}: {id}");
+    }
+    assert_eq!(access.matches(r#""roles":"#).count(), 1, "{access}");
+    assert!(access.contains(r#""roles":"admin viewer""#), "{access}");
+    // The server reads its own token, whatever form the claim has.
+    let header = Header { alg: Algorithm::Rs256, kid: None, typ: Some("at+jwt".into()), cty: None };
+    let read = AccessToken::parse(&header, access.as_bytes()).unwrap();
+    assert_eq!((read.roles, read.defined.is_empty()), (None, true));
+}
+
+#[test]
+fn minimal_id_tokens_carry_no_defined_claims_and_need_nothing_for_them() {
+    let definitions: Vec<ClaimDefinition> = serde_json::from_value(
+        json!([{ "name": "g", "source": "groups" }, { "name": "n", "source": "nickname" }]),
+    )
+    .unwrap();
+    let mut world =
+        World { claims: ClaimSet::of(&definitions, &[], &AttributeSchema::default()), ..World::new() };
+    assert_eq!(needed(&world, "openid"), (true, true));
+    assert_eq!(id_token(&world, "openid", records()).unwrap()["g"], json!(["dev", "staff"]));
+    assert_eq!(needed(&world, "api"), (false, false), "there is no ID token");
+    world.settings.id_token_claims = IdTokenClaims::Minimal;
+    assert_eq!(needed(&world, "openid"), (false, false));
+    assert!(id_token(&world, "openid", records()).unwrap().get("g").is_none());
+}
+
+#[test]
+fn a_refresh_and_an_exchange_release_them_too() {
+    let definitions: Vec<ClaimDefinition> = serde_json::from_value(
+        json!([{ "name": "g", "source": "groups", "destinations": ["id_token", "access_token"] }]),
+    )
+    .unwrap();
+    let world =
+        World { claims: ClaimSet::of(&definitions, &[], &AttributeSchema::default()), ..World::new() };
+    let mut plan = refresh_token::issue(&world.context(), &family(), scope("openid"), true);
+    assert_eq!(plan.release(&world.context(), records()), []);
+    let id: Value = serde_json::from_slice(&plan.id.unwrap().to_json()).unwrap();
+    assert_eq!(id["g"], json!(["dev", "staff"]));
+
+    let mut access = *plan.access;
+    assert!(RecordsNeeded::by_access_token(&world.context(), &access).entitlements);
+    access.defined = Default::default();
+    assert_eq!(release_to_access_token(&world.context(), &mut access, &records()), []);
+    let claims: Value = serde_json::from_slice(&access.to_json()).unwrap();
+    assert_eq!(claims["g"], json!(["dev", "staff"]));
 }

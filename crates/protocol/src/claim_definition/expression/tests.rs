@@ -1,0 +1,238 @@
+use serde_json::{Value as Json, json};
+
+use super::*;
+use crate::claim_definition::ClaimInput;
+use crate::claim_definition::dry_run::try_out;
+use crate::token::fixture::{access_token, entitlements, user};
+use crate::user_claims::UserRecords;
+
+/// What an expression comes to for the user `ada` of the fixture, with a token of `app`; `None` without a value.
+fn evaluated(text: &str, records: &UserRecords) -> Result<Option<Json>, String> {
+    let expression = Expression::compile(text)?;
+    let token = access_token("app", "openid email api");
+    let mut variables = Variables::new(ClaimInput::for_client(&token, records));
+    variables.prepare(expression.uses());
+    let mut json = Vec::new();
+    match expression.evaluate(&variables, &mut json)? {
+        Evaluated::Written => Ok(Some(serde_json::from_slice(&json).expect("JSON"))),
+        Evaluated::Absent => Ok(None),
+    }
+}
+
+fn records() -> UserRecords {
+    UserRecords { user: Some(Arc::new(user())), entitlements: Some(Arc::new(entitlements())) }
+}
+
+fn of_ada(text: &str) -> Option<Json> {
+    evaluated(text, &records()).unwrap_or_else(|why| panic!("{text}: {why}"))
+}
+
+/// Why an expression cannot be saved.
+fn refused(text: &str) -> String {
+    match Expression::compile(text).and_then(|expression| try_out(&expression)) {
+        Ok(()) => panic!("{text} was admitted"),
+        Err(why) => why,
+    }
+}
+
+#[test]
+fn every_variable_has_its_value() {
+    for (text, expected) in [
+        ("user.id", json!("u-1")),
+        ("user.email", json!("ada@example.com")),
+        ("user.email_verified", json!(true)),
+        ("user.name", json!("Ada \"Countess\" Lovelace")),
+        ("user.updated_at", json!(1_600_000_000)),
+        ("user['preferred_username']", json!("ada")),
+        ("groups", json!(["dev", "staff"])),
+        ("roles", json!(["admin", "editor", "viewer"])),
+        ("client.id", json!("app")),
+        ("scope", json!(["openid", "email", "api"])),
+        ("user.attributes", json!({})),
+    ] {
+        assert_eq!(of_ada(text), Some(expected), "{text}");
+    }
+}
+
+#[test]
+fn usual_expressions_yield_what_they_say() {
+    for (text, expected) in [
+        ("groups.map(g, 'oidc:' + g)", json!(["oidc:dev", "oidc:staff"])),
+        ("groups.filter(g, g.startsWith('d')).map(g, g.substring(1))", json!(["ev"])),
+        ("groups.map(g, g == 'dev', g + '!')", json!(["dev!"])),
+        ("'admin' in roles ? 'Admin' : 'Viewer'", json!("Admin")),
+        ("groups.exists(g, g == 'staff') && !('owner' in roles)", json!(true)),
+        ("groups.all(g, g.size() > 4)", json!(false)),
+        ("groups.exists_one(g, g.endsWith('f'))", json!(true)),
+        ("roles.join(' ')", json!("admin editor viewer")),
+        ("user.email.split('@')[1].upperAscii()", json!("EXAMPLE.COM")),
+        ("has(user.nickname) ? user.nickname : user.email", json!("ada@example.com")),
+        ("has(user.attributes.team)", json!(false)),
+        ("{'roles': roles, 'n': size(groups)}", json!({"n": 2, "roles": ["admin", "editor", "viewer"]})),
+        ("[1, 2u, 1.5, true, null, 'a\"b']", json!([1, 2, 1.5, true, null, "a\"b"])),
+        ("string(size(roles)) + user.name.replace(' ', '').lowerAscii()", json!("3ada\"countess\"lovelace")),
+    ] {
+        assert_eq!(of_ada(text), Some(expected), "{text}");
+    }
+}
+
+#[test]
+fn what_the_user_does_not_have_is_no_value_and_no_failure() {
+    for text in
+        ["user.nickname", "user.attributes.team", "groups[7]", "null", "user['nickname']", "{'a': 1}.b"]
+    {
+        assert_eq!(of_ada(text), None, "{text}");
+        assert!(Expression::compile(text).and_then(|expression| try_out(&expression)).is_ok(), "{text}");
+    }
+    assert_eq!(evaluated("groups", &UserRecords::default()), Ok(Some(json!([]))));
+    assert_eq!(evaluated("user.email", &UserRecords::default()), Ok(None));
+}
+
+#[test]
+fn what_there_is_not_is_refused() {
+    for (text, why) in [
+        ("grups", "there is no variable grups"),
+        (".groups", "there is no variable"),
+        ("int", "there is no variable int"),
+        ("user.emial", "user has no member emial"),
+        ("has(user.emial)", "user has no member emial"),
+        ("user.address", "but address"),
+        ("groups.name", "groups is a list"),
+        ("client", "only client.id"),
+        ("client.secret", "only client.id"),
+        ("now()", "there is no function now"),
+        ("timestamp('2026-01-01T00:00:00Z')", "there is no function timestamp"),
+        ("user.email.matches('^(a+)+$')", "there is no function matches"),
+        ("optional.of(1)", "there is no"),
+        ("'%s'.format([1])", "there is no function format"),
+        ("type(1)", "there is no function type"),
+        ("b'abc'", "a part that claims cannot have"),
+        ("Message{a: 1}", "a part that claims cannot have"),
+        ("groups.map(g, h)", "there is no variable h"),
+        ("", "cannot be read"),
+        ("groups.", "cannot be read"),
+        ("1 +", "cannot be read"),
+        ("'", "cannot be read"),
+        ("a.?b", "cannot be read"),
+    ] {
+        let told = refused(text);
+        assert!(told.contains(why), "{text}: {told}");
+    }
+}
+
+#[test]
+fn what_fails_for_somebody_is_refused() {
+    for (text, why) in [
+        ("1 / size(groups)", "a user without groups, roles and profile: division by zero"),
+        ("groups + 1", "cannot take these two values"),
+        ("'a' < 1", "fails for"),
+        ("size(1)", "fails for"),
+        ("'abc'.substring(9)", "substring failed"),
+        ("9223372036854775807 + 1", "a number is too large"),
+        ("groups ? 1 : 2", "bool is expected"),
+        ("{1: 2}", "a key of the result is no text"),
+        ("{'a': 1, 'a': 2}", "fails for"),
+        ("[[[[[[[[[[1]]]]]]]]]]", "nested too deep"),
+        ("1.0 / 0.0", "fails for"),
+    ] {
+        let told = refused(text);
+        assert!(told.contains(why), "{text}: {told}");
+    }
+}
+
+#[test]
+fn what_grows_is_refused() {
+    for text in [
+        // By the size of the result, for 50 groups.
+        "groups.map(g, g + g + g)",
+        "groups + groups + groups + groups",
+        "roles.join(' ').replace('-', 'abcdefghij')",
+        // By what it can cost.
+        "groups.map(g, groups)",
+        "groups.map(g, g in roles)",
+        "roles.filter(r, groups.exists(g, g == r))",
+        "groups.join('').split('').join('').split('').map(c, c + groups.join(''))",
+        &format!("'{0}'.replace('', '{0}').replace('', '{0}')", "x".repeat(300)),
+    ] {
+        let told = refused(text);
+        let is_known =
+            ["longer than 4096 bytes", "steps", "within another"].iter().any(|why| told.contains(why));
+        assert!(is_known, "{text}: {told}");
+    }
+}
+
+#[test]
+fn what_is_long_or_deep_is_refused_before_anything_calls_itself_too_often() {
+    let long = format!("'{}'", "x".repeat(LONGEST_EXPRESSION));
+    assert!(refused(&long).contains("longer than 1000 bytes"));
+    for text in [
+        "1+".repeat(400) + "1",
+        "(1+".repeat(200) + "1" + &")".repeat(200),
+        "[".repeat(400) + "1" + &"]".repeat(400),
+        "-".repeat(900) + "1",
+        "!-".repeat(400) + "1",
+        "true?1:".repeat(140) + "1",
+        "user.name".to_owned() + &".trim()".repeat(120),
+        "size(".repeat(150) + "groups" + &")".repeat(150),
+        "groups".to_owned() + &".filter(g,true)".repeat(60),
+        // Inputs on which a parser of the crate, not this one, needs gigabytes.
+        "!!(!!!!!!(!!!!(((((!!(!!(!!!!((".repeat(5) + "1",
+        "{[(!".repeat(200),
+        "\u{1f980}".repeat(200),
+        "?".repeat(500),
+    ] {
+        // `-` an even number of times is nothing.
+        if !text.starts_with("--") {
+            refused(&text);
+        }
+    }
+}
+
+#[test]
+fn a_loop_variable_may_have_any_name_and_ends_with_its_loop() {
+    assert_eq!(of_ada("groups.map(user, user + '!')"), Some(json!(["dev!", "staff!"])));
+    assert_eq!(of_ada("groups.map(groups, groups)"), Some(json!(["dev", "staff"])));
+    assert!(refused("groups.map(g, g)[0] == g").contains("there is no variable g"));
+}
+
+#[test]
+fn a_reason_holds_nothing_of_the_user() {
+    let told = |text: &str| evaluated(text, &records()).unwrap_err();
+    for text in ["user.email - 1", "user.email < 1", "int(user.email)", "user.email.substring(99)"] {
+        let why = told(text);
+        assert!(!why.contains("ada") && !why.contains("example"), "{text}: {why}");
+    }
+}
+
+#[test]
+fn only_what_is_named_is_loaded() {
+    let uses = |text: &str| {
+        let Uses { user, groups, roles, scope } = Expression::compile(text).unwrap().uses();
+        (user, groups, roles, scope)
+    };
+    assert_eq!(uses("client.id + user.id"), (false, false, false, false));
+    assert_eq!(uses("user.email"), (true, false, false, false));
+    assert_eq!(uses("has(user.attributes.x)"), (true, false, false, false));
+    assert_eq!(uses("'a' in groups || 'b' in scope"), (false, true, false, true));
+    assert_eq!(uses("roles.map(r, r)"), (false, false, true, false));
+}
+
+proptest::proptest! {
+    /// Whatever is sent is admitted or refused, in bounded time; what is admitted never fails a login.
+    #[test]
+    fn whatever_comes_is_admitted_or_refused(
+        text in "[a-z0-9'\" .,:?!()\\[\\]{}+*/%<>=&|-]{0,120}",
+        parts in proptest::collection::vec(0_usize..14, 0..14),
+    ) {
+        const PARTS: [&str; 14] = [
+            "groups", "roles", ".map(g, ", ".filter(g, ", "g", ")", " + ", "'x'", ".join('')", "user.email",
+            ".split('')", "[0]", " in ", " ? 1 : ",
+        ];
+        let made: String = parts.iter().map(|n| PARTS[*n]).collect();
+        for text in [&text, &made] {
+            if let Ok(expression) = Expression::compile(text) {
+                let _ = try_out(&expression);
+            }
+        }
+    }
+}

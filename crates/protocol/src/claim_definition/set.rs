@@ -1,0 +1,249 @@
+//! The definitions that are in force for one client, prepared for use.
+
+use smol_str::SmolStr;
+
+use super::attributes::{AttributeTypes, NO_ATTRIBUTES};
+use super::check::{Refused, compiled};
+use super::expression::{Evaluated, Expression};
+use super::form::{self, Form};
+use super::source::ClaimSource;
+use super::variables::Variables;
+use super::{ClaimDefinition, Destination, Destinations, Origin};
+use crate::attribute::{AttributeName, AttributeSchema};
+use crate::json::push_name;
+use crate::scope::Scope;
+use crate::token::access_token::AccessToken;
+use crate::user_claims::{RecordsNeeded, Replaced, UserRecords};
+
+/// The definitions that are in force for one client. Made when settings or the client change, not for each token.
+#[derive(Debug, Default)]
+pub struct ClaimSet {
+    claims: Vec<Prepared>,
+    replaced: Replaced,
+    /// The attributes that a scope would release as claims, and of which definitions take the place.
+    replaced_attributes: Vec<AttributeName>,
+    attributes: AttributeTypes,
+    broken: Vec<Refused>,
+}
+
+/// No definitions.
+pub static NO_CLAIMS: ClaimSet = ClaimSet {
+    claims: Vec::new(),
+    replaced: Replaced::NONE,
+    replaced_attributes: Vec::new(),
+    attributes: AttributeTypes::NONE,
+    broken: Vec::new(),
+};
+
+#[derive(Debug)]
+struct Prepared {
+    name: SmolStr,
+    /// `,"name":`.
+    head: Box<[u8]>,
+    scope: Option<SmolStr>,
+    destinations: Destinations,
+    maker: Maker,
+    needs: RecordsNeeded,
+}
+
+#[derive(Debug)]
+enum Maker {
+    Source {
+        source: ClaimSource,
+        form: Option<Form>,
+        prefix: String,
+    },
+    /// The value as JSON.
+    Constant(Box<str>),
+    Expression(Box<Expression>),
+}
+
+/// What the claims of one token, or answer, are made from.
+#[derive(Clone, Copy, Debug)]
+pub struct ClaimInput<'a> {
+    /// The access token, or the one beside the ID token.
+    pub(super) token: &'a AccessToken,
+    pub(super) records: &'a UserRecords,
+    /// The client whose roles `roles` holds besides the issuer's.
+    pub(super) roles_of: Option<&'a str>,
+    /// The attributes that users can have; a [`ClaimSet`] knows them.
+    pub(super) attributes: &'a AttributeTypes,
+}
+
+impl<'a> ClaimInput<'a> {
+    /// For what the client of the token itself reads: ID tokens and UserInfo.
+    pub fn for_client(token: &'a AccessToken, records: &'a UserRecords) -> Self {
+        let roles_of = Some(token.client_id.as_str());
+        Self { token, records, roles_of, attributes: &NO_ATTRIBUTES }
+    }
+
+    /// For what the token's audience reads: access tokens and introspection. Call it when the audience is final.
+    pub fn for_audience(token: &'a AccessToken, records: &'a UserRecords) -> Self {
+        Self { token, records, roles_of: token.roles_client(), attributes: &NO_ATTRIBUTES }
+    }
+}
+
+/// Defined claims, as the members of a JSON object that has members before them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DefinedClaims(Box<[u8]>);
+
+impl DefinedClaims {
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The claims as an object of their own.
+    ///
+    /// # Errors
+    /// None: what was written is JSON.
+    pub fn to_value(&self) -> serde_json::Result<serde_json::Value> {
+        let members = self.0.get(1..).unwrap_or_default();
+        serde_json::from_slice(&[b"{", members, b"}"].concat())
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// A claim that was left out because its expression failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimFailure {
+    /// The name of the claim.
+    pub name: SmolStr,
+    /// Where it would have gone.
+    pub destination: Destination,
+    /// The reason, without values of the user.
+    pub why: String,
+}
+
+impl ClaimSet {
+    /// The definitions of an issuer, of which a client's own replace those of the same name, and the issuer's schema of
+    /// attributes. A definition that cannot be used, because an earlier release saved what this one refuses, is left out and
+    /// told by [`broken`](Self::broken).
+    pub fn of(issuer: &[ClaimDefinition], client: &[ClaimDefinition], schema: &AttributeSchema) -> Self {
+        let is_replaced =
+            |definition: &&ClaimDefinition| client.iter().any(|own| own.name == definition.name);
+        let mut set = Self { attributes: AttributeTypes::of(schema), ..Self::default() };
+        for definition in issuer.iter().filter(|definition| !is_replaced(definition)).chain(client) {
+            set.replaced.add(&definition.name);
+            let attribute = schema.definition(&definition.name).filter(|attribute| attribute.scope.is_some());
+            set.replaced_attributes.extend(attribute.map(|attribute| attribute.name.clone()));
+            match Prepared::of(definition) {
+                Ok(prepared) => set.claims.extend(prepared),
+                Err(refused) => set.broken.push(refused),
+            }
+        }
+        set
+    }
+
+    /// Whether tokens are as they would be without definitions.
+    pub fn is_empty(&self) -> bool {
+        self.claims.is_empty() && self.replaced == Replaced::NONE && self.replaced_attributes.is_empty()
+    }
+
+    /// The definitions that could not be used.
+    pub fn broken(&self) -> &[Refused] {
+        &self.broken
+    }
+
+    /// The standard claims that definitions take the place of.
+    pub fn replaced(&self) -> Replaced {
+        self.replaced
+    }
+
+    /// Whether a definition takes the place of the claim that a scope would make of this attribute.
+    pub(crate) fn replaces_attribute(&self, name: &AttributeName) -> bool {
+        self.replaced_attributes.contains(name)
+    }
+
+    /// The records that are needed for a destination when this scope is granted.
+    pub fn need(&self, destination: Destination, scope: &Scope) -> RecordsNeeded {
+        self.due(destination, scope).fold(RecordsNeeded::default(), |all, claim| all.or(claim.needs))
+    }
+
+    /// The claims for a destination. What fails is left out, and added to `failures`: no expression may be the reason why
+    /// somebody cannot sign in.
+    pub fn write(
+        &self,
+        destination: Destination,
+        input: ClaimInput<'_>,
+        failures: &mut Vec<ClaimFailure>,
+    ) -> DefinedClaims {
+        // A client that acts for itself is no user.
+        if self.claims.is_empty() || input.token.is_of_client() {
+            return DefinedClaims::default();
+        }
+        let mut variables = Variables::new(ClaimInput { attributes: &self.attributes, ..input });
+        let mut json = Vec::new();
+        for claim in self.due(destination, &input.token.scope) {
+            let begin = json.len();
+            json.extend_from_slice(&claim.head);
+            match claim.write_value(&mut variables, &mut json) {
+                Ok(Evaluated::Written) => {}
+                Ok(Evaluated::Absent) => json.truncate(begin),
+                Err(why) => {
+                    json.truncate(begin);
+                    failures.push(ClaimFailure { name: claim.name.clone(), destination, why });
+                }
+            }
+        }
+        DefinedClaims(json.into_boxed_slice())
+    }
+
+    /// The claims that go to a destination when this scope is granted.
+    fn due<'s>(&'s self, destination: Destination, scope: &'s Scope) -> impl Iterator<Item = &'s Prepared> {
+        self.claims.iter().filter(move |claim| {
+            claim.destinations.contain(destination)
+                && claim.scope.as_deref().is_none_or(|token| scope.contains(token))
+        })
+    }
+}
+
+impl Prepared {
+    /// `None` for a claim that is switched off.
+    fn of(definition: &ClaimDefinition) -> Result<Option<Self>, Refused> {
+        let mut needs = RecordsNeeded::default();
+        let maker = match (&definition.origin, compiled(definition)?) {
+            (Origin::Source { source, form, prefix }, _) => {
+                needs = source.needs();
+                Maker::Source { source: source.clone(), form: *form, prefix: prefix.clone() }
+            }
+            (Origin::Constant(value), _) => Maker::Constant(value.to_string().into()),
+            (_, Some(expression)) => {
+                let uses = expression.uses();
+                needs = RecordsNeeded { user: uses.user, entitlements: uses.groups || uses.roles };
+                Maker::Expression(Box::new(expression))
+            }
+            (_, None) => return Ok(None),
+        };
+        let mut head = vec![b','];
+        push_name(&mut head, &definition.name);
+        Ok(Some(Self {
+            name: definition.name.clone(),
+            head: head.into_boxed_slice(),
+            scope: definition.scope.clone(),
+            destinations: definition.destinations,
+            maker,
+            needs,
+        }))
+    }
+
+    fn write_value(&self, variables: &mut Variables<'_>, json: &mut Vec<u8>) -> Result<Evaluated, String> {
+        match &self.maker {
+            Maker::Source { source, form, prefix } => {
+                let is_written = form::write(source, *form, prefix, &variables.input(), json);
+                Ok(if is_written { Evaluated::Written } else { Evaluated::Absent })
+            }
+            Maker::Constant(value) => {
+                json.extend_from_slice(value.as_bytes());
+                Ok(Evaluated::Written)
+            }
+            Maker::Expression(expression) => {
+                variables.prepare(expression.uses());
+                expression.evaluate(variables, json)
+            }
+        }
+    }
+}

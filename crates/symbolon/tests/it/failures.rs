@@ -60,7 +60,8 @@ fn ask(place: &Place, ids: [&str; 2]) {
         let newest = place.run(&refused).json()[0]["request"].clone();
         assert_eq!(newest.as_str(), found, "{option} {value}");
     }
-    place.run(&["client", "why", "app", "--limit", "0"]).bad(2);
+    let all = place.run(&["client", "why", "app", "--limit", "0", "--json"]).json();
+    assert_eq!(all.as_array().unwrap().len(), 2, "{all}");
     place.run(&["explain"]).bad(2);
 }
 

@@ -158,7 +158,7 @@ pub(super) const CASES: [Case<Bench>; 21] = [
     Case::new(
         Reason::ResourceNoLongerRegistered,
         (400, "invalid_target"),
-        &["expected is https://a.example"],
+        &["`resource` was https://a.example, registered is https://b.example"],
         |bench, id| {
             let (rp, code) = for_a(bench);
             bench.patch(&format!("/clients/{}", rp.client_id), json!({ "access_token_audiences": [B] }));

@@ -1,5 +1,7 @@
 //! Signing keys: listed, rotated, revoked. Private keys are never returned.
 
+use std::sync::Arc;
+
 use http::Method;
 use serde_json::{Value, json};
 use symbolon_crypto::algorithm::Algorithm;
@@ -138,8 +140,9 @@ where
             true => Some(ending::longest(call).await?),
             false => None,
         };
+        let generator = Arc::clone(&call.app.key_generator);
         let decided = tokio::task::spawn_blocking(move || {
-            let mut make = |algorithm| issuer::new_key(&id, algorithm, &master, now);
+            let mut make = |algorithm| issuer::new_key(&*generator, &id, algorithm, &master, now);
             if let Some(longest) = longest {
                 key::settle(&mut keys, now, longest, &mut make)?;
             }

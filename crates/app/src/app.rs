@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use arc_swap::ArcSwap;
 use ipnet::IpNet;
 use symbolon_crypto::digest;
+use symbolon_crypto::key::KeyGenerator;
 use symbolon_crypto::random::Random;
 use symbolon_crypto::seal::MasterKey;
 use symbolon_crypto::signer::Signer;
@@ -42,6 +43,8 @@ pub struct Ports {
     pub random: Arc<dyn Random>,
     /// What signs.
     pub signer: Arc<dyn Signer>,
+    /// What makes signing keys.
+    pub key_generator: Arc<dyn KeyGenerator>,
     /// The key that opens keys and secrets sealed at rest.
     pub master: MasterKey,
 }
@@ -56,6 +59,8 @@ pub struct App {
     pub random: Arc<dyn Random>,
     /// What signs.
     pub signer: Arc<dyn Signer>,
+    /// What makes signing keys.
+    pub key_generator: Arc<dyn KeyGenerator>,
     /// The key that opens keys and secrets sealed at rest.
     pub master: ArcSwap<MasterKey>,
     /// The issuers.
@@ -181,6 +186,7 @@ impl App {
             changes: OnceLock::new(),
             random: ports.random,
             signer: ports.signer,
+            key_generator: ports.key_generator,
             master: ArcSwap::from_pointee(ports.master),
             registry,
             signatures,
@@ -297,9 +303,10 @@ impl App {
         let (master, now) = (self.master.load_full(), self.now());
         let record = issuer::new_issuer(id, url, &master, now, &*self.random)?;
         let (id, of_keys) = (record.id.clone(), settings.clone());
+        let generator = Arc::clone(&self.key_generator);
         // Generating RSA keys takes long, so a blocking thread does it.
         let made = tokio::task::spawn_blocking(move || {
-            let mut maker = |algorithm| issuer::new_key(&id, algorithm, &master, now);
+            let mut maker = |algorithm| issuer::new_key(&*generator, &id, algorithm, &master, now);
             key::initial(&of_keys, now, &mut maker)
         });
         let keys = made.await.map_err(|error| IssuerError::Crypto(error.to_string()))??;

@@ -1,5 +1,6 @@
 //! Signing and verification keys, parsed once and used often.
 
+mod generator;
 mod rsa_der;
 mod signing;
 mod verifying;
@@ -7,6 +8,7 @@ mod verifying;
 #[cfg(test)]
 mod tests;
 
+pub use generator::{KeyGenerator, NewKeys};
 pub use signing::{RsaSize, SigningKey};
 pub use verifying::VerifyingKey;
 

@@ -16,6 +16,7 @@ use symbolon_app::clock::{Clock, SystemClock};
 use symbolon_app::issuer::IssuerError;
 use symbolon_config::{self as config, Config, ConfigErrors, Mode};
 use symbolon_crypto::digest;
+use symbolon_crypto::key::NewKeys;
 use symbolon_crypto::random::SystemRandom;
 use symbolon_crypto::seal::SealError;
 use symbolon_crypto::signer::InlineSigner;
@@ -177,6 +178,7 @@ pub(crate) async fn make_app(
         clock: Arc::clone(clock) as Arc<dyn Clock>,
         random: Arc::new(SystemRandom),
         signer: Arc::new(InlineSigner),
+        key_generator: Arc::new(NewKeys),
         master,
     };
     let registry = Registry::new(env!("CARGO_PKG_VERSION"), option_env!("SYMBOLON_REVISION").unwrap_or(""));

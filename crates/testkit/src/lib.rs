@@ -17,6 +17,7 @@ pub mod cost;
 pub mod drill;
 pub mod fuzz;
 pub mod instructions;
+mod key_pool;
 mod relying_party;
 mod server;
 mod signing;

@@ -30,6 +30,7 @@ use round_robin::RoundRobin;
 use crate::browser::{Answer, Browser};
 use crate::clock::TestClock;
 use crate::commit_gate::CommitGate;
+use crate::key_pool::KeyPool;
 use crate::upgrade::{FixtureContents, FixtureStore, HOST};
 
 /// The admin secret of every test server.
@@ -313,6 +314,7 @@ pub(crate) fn app(config: Config, store: Arc<dyn Store>, clock: &Arc<TestClock>,
         clock: Arc::clone(clock) as Arc<dyn Clock>,
         random: Arc::new(SeededRandom::new(seed)),
         signer: Arc::new(InlineSigner),
+        key_generator: Arc::new(KeyPool),
         master: MasterKey::from_bytes(SecretArray::new([7; 32])).expect("a master key"),
     };
     let registry = Arc::new(Registry::new("test", "test").keeping_requests(config.telemetry.metrics));

@@ -3,8 +3,10 @@
 use serde_json::{Value, json};
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::jws::{EncodedHeader, finish, signing_input};
-use symbolon_crypto::key::SigningKey;
+use symbolon_crypto::key::{KeyGenerator, SigningKey};
 use symbolon_crypto::secret::SecretString;
+
+use crate::key_pool::KeyPool;
 
 /// A signing key for tests.
 pub struct Signing(SigningKey);
@@ -12,7 +14,7 @@ pub struct Signing(SigningKey);
 impl Signing {
     /// A new key.
     pub fn generate(algorithm: Algorithm) -> Self {
-        Self(SigningKey::generate(algorithm, None).expect("a key"))
+        Self(KeyPool.generate(algorithm).expect("a key"))
     }
 
     /// An RS256 key from its PKCS#8 PEM, the form in which the test endpoint returns it.

@@ -6,7 +6,7 @@ use arc_swap::ArcSwap;
 use bytes::Bytes;
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::digest;
-use symbolon_crypto::key::SigningKey;
+use symbolon_crypto::key::KeyGenerator;
 use symbolon_crypto::random::{self, Random};
 use symbolon_crypto::seal::{MasterKey, SealError};
 use symbolon_crypto::sealed_text::TextSealer;
@@ -80,12 +80,13 @@ pub fn new_issuer(
 /// # Errors
 /// [`IssuerError::Crypto`] if the key cannot be made or sealed.
 pub fn new_key(
+    generator: &dyn KeyGenerator,
     issuer: &IssuerId,
     algorithm: Algorithm,
     master: &MasterKey,
     now: Timestamp,
 ) -> Result<KeyRecord, IssuerError> {
-    let key = SigningKey::generate(algorithm, None).map_err(crypto)?;
+    let key = generator.generate(algorithm).map_err(crypto)?;
     let pkcs8 = key.to_pkcs8().map_err(crypto)?;
     let sealed = master.seal(&aad(issuer, key.kid()), pkcs8.expose())?;
     Ok(KeyRecord {

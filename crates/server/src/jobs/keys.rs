@@ -1,5 +1,6 @@
 //! Rotates every issuer's keys and replaces missing ones, by the rules of [`symbolon_protocol::key`].
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
@@ -112,9 +113,10 @@ async fn keep_issuer(app: &App, issuer: &IssuerState) -> Result<(), IssuerError>
     }
     let longest = longest_life(&*app.store, &issuer.id, &settings).await?;
     let (id, master, mut keys) = (issuer.id.clone(), app.master.load_full(), seen.clone());
+    let generator = Arc::clone(&app.key_generator);
     // Generating RSA keys takes long, so a blocking thread does it.
     let made = tokio::task::spawn_blocking(move || {
-        let mut make = |algorithm| issuer::new_key(&id, algorithm, &master, now);
+        let mut make = |algorithm| issuer::new_key(&*generator, &id, algorithm, &master, now);
         plan.carry_out(&mut keys, now, longest, &mut make).map(|()| (plan, keys))
     });
     let (plan, keys) = made.await.map_err(|error| IssuerError::Crypto(error.to_string()))??;

@@ -12,7 +12,7 @@ use symbolon_protocol::user::User;
 use tokio::task::JoinSet;
 
 use super::sample::{self, issuer, page};
-use super::{BackEnd, Scene, race_for_one};
+use super::{BackEnd, Scene, race_record_for_one};
 use crate::port::{Created, SettingsUpdate, UserFilter};
 use crate::{Store, StoreError};
 
@@ -220,7 +220,7 @@ async fn becomes_unique_if_no_two_users_share_it(back_end: &dyn BackEnd) {
 
 async fn goes_to_one_racer(back_end: &dyn BackEnd) {
     let scene = open(back_end, "attribute-race", unique()).await;
-    race_for_one("create_user with an attribute", |round, racer| {
+    race_record_for_one("create_user with an attribute", |round, racer| {
         let (store, issuer) = (Arc::clone(&scene.store), scene.issuer.clone());
         let user = user(&format!("u-{round}-{racer}"), json!({ "number": format!("{round}") }), scene.now);
         async move { store.create_user(&issuer, user, None).await.unwrap() == Created::Created }

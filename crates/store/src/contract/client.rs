@@ -9,7 +9,7 @@ use symbolon_protocol::id::{ClientId, IssuerId};
 use symbolon_protocol::time::Timestamp;
 
 use super::sample::{MINUTE, client, page, search};
-use super::{BackEnd, Scene, race_for_one};
+use super::{BackEnd, Scene, race_record_for_one};
 use crate::StoreError;
 use crate::port::Created;
 
@@ -168,7 +168,7 @@ async fn comes_once_while_others_come_and_go(back_end: &dyn BackEnd) {
 
 async fn is_created_by_one_racer(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "client-race").await;
-    race_for_one("create_client", |round, _| {
+    race_record_for_one("create_client", |round, _| {
         let (store, issuer) = (Arc::clone(&scene.store), scene.issuer.clone());
         let client = client(&format!("client-{round}"), scene.now);
         async move { store.create_client(&issuer, client).await.unwrap() == Created::Created }
@@ -178,9 +178,10 @@ async fn is_created_by_one_racer(back_end: &dyn BackEnd) {
 
 async fn is_changed_by_one_racer(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "client-update-race").await;
-    let clients = (0..super::ROUNDS).map(|round| client(&format!("client-{round}"), scene.now)).collect();
+    let clients =
+        (0..super::RECORD_ROUNDS).map(|round| client(&format!("client-{round}"), scene.now)).collect();
     scene.store.create_clients(&scene.issuer, clients).await.unwrap();
-    race_for_one("update_client", |round, racer| {
+    race_record_for_one("update_client", |round, racer| {
         let (store, issuer, now) = (Arc::clone(&scene.store), scene.issuer.clone(), scene.now);
         let mut changed = client(&format!("client-{round}"), now);
         changed.updated_at = now + Duration::from_millis(1 + racer as u64);

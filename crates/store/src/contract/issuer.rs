@@ -9,7 +9,7 @@ use symbolon_protocol::key::KeyState;
 use symbolon_protocol::settings::IssuerSettings;
 
 use super::sample::{client, issuer, key, user};
-use super::{BackEnd, ROUNDS, Scene, race_for_one};
+use super::{BackEnd, RECORD_ROUNDS, Scene, race_record_for_one};
 use crate::StoreError;
 use crate::port::{Changed, Created, SettingsUpdate};
 
@@ -107,7 +107,7 @@ async fn tells_of_changes(back_end: &dyn BackEnd) {
 
 async fn keys_and_settings_change_for_one_racer(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "issuer-race").await;
-    for round in 0..ROUNDS {
+    for round in 0..RECORD_ROUNDS {
         let created = scene.store.create_issuer(issuer(&format!("i-{round}"), scene.now), settings(0));
         assert_eq!(created.await.unwrap(), Created::Created);
     }
@@ -116,7 +116,7 @@ async fn keys_and_settings_change_for_one_racer(back_end: &dyn BackEnd) {
         Err(StoreError::Conflict) => false,
         Err(error) => panic!("{error}"),
     };
-    race_for_one("put_settings", |round, racer| {
+    race_record_for_one("put_settings", |round, racer| {
         let (store, issuer) = (Arc::clone(&scene.store), IssuerId::parse(&format!("i-{round}")).unwrap());
         async move {
             let put = store.put_settings(&issuer, &settings(0), settings(1 + racer as u32)).await;
@@ -124,7 +124,7 @@ async fn keys_and_settings_change_for_one_racer(back_end: &dyn BackEnd) {
         }
     })
     .await;
-    race_for_one("put_keys", |round, racer| {
+    race_record_for_one("put_keys", |round, racer| {
         let (store, issuer) = (Arc::clone(&scene.store), IssuerId::parse(&format!("i-{round}")).unwrap());
         let keys = [key(&format!("k-{racer}"), KeyState::Active, scene.now)];
         async move { won(store.put_keys(&issuer, &[], &keys).await) }

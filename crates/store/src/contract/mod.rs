@@ -3,8 +3,8 @@
 //! A back-end implements [`BackEnd`] in its tests and invokes [`contract_tests!`](crate::contract_tests), which makes
 //! one test for every kind. Every test opens a store of its own, and panics if the back-end breaks the contract.
 //!
-//! One-time operations are raced by [`RACERS`] tasks in [`ROUNDS`] rounds, many rounds at a time, so that a group
-//! commit serves them together: exactly one racer of a round may win.
+//! One-time operations are raced by [`RACERS`] tasks in [`ROUNDS`] rounds, records in [`RECORD_ROUNDS`], many rounds at a
+//! time, so that a group commit serves them together: exactly one racer of a round may win.
 
 #![allow(
     clippy::unwrap_used,
@@ -52,8 +52,11 @@ use crate::{Outcome, Store, StoreError};
 /// Tasks that race in one round.
 pub const RACERS: usize = 64;
 
-/// Rounds of a race.
+/// Rounds of a race for what is used once or rotated.
 pub const ROUNDS: usize = 1_000;
+
+/// Rounds of a race for what administrators write, each attempt of which is a transaction.
+pub const RECORD_ROUNDS: usize = 200;
 
 /// Rounds that run at the same time.
 const ROUNDS_AT_ONCE: usize = 50;
@@ -146,10 +149,18 @@ where
     T: Send + 'static,
     F: Future<Output = T> + Send + 'static,
 {
-    let mut outcomes: Vec<Vec<T>> = (0..ROUNDS).map(|_| Vec::with_capacity(RACERS)).collect();
-    for first in (0..ROUNDS).step_by(ROUNDS_AT_ONCE) {
+    race_in(ROUNDS, attempt).await
+}
+
+async fn race_in<T, F>(rounds: usize, attempt: impl Fn(usize, usize) -> F) -> Vec<Vec<T>>
+where
+    T: Send + 'static,
+    F: Future<Output = T> + Send + 'static,
+{
+    let mut outcomes: Vec<Vec<T>> = (0..rounds).map(|_| Vec::with_capacity(RACERS)).collect();
+    for first in (0..rounds).step_by(ROUNDS_AT_ONCE) {
         let mut racers = JoinSet::new();
-        for round in first..(first + ROUNDS_AT_ONCE).min(ROUNDS) {
+        for round in first..(first + ROUNDS_AT_ONCE).min(rounds) {
             let start = Arc::new(Barrier::new(RACERS));
             for racer in 0..RACERS {
                 let (start, attempt) = (Arc::clone(&start), attempt(round, racer));
@@ -172,7 +183,19 @@ pub(crate) async fn race_for_one<F>(what: &str, attempt: impl Fn(usize, usize) -
 where
     F: Future<Output = bool> + Send + 'static,
 {
-    for (round, outcomes) in race(attempt).await.into_iter().enumerate() {
+    has_one_winner(what, race(attempt).await);
+}
+
+/// Like [`race_for_one`], for a record that administrators write: in [`RECORD_ROUNDS`] rounds.
+pub(crate) async fn race_record_for_one<F>(what: &str, attempt: impl Fn(usize, usize) -> F)
+where
+    F: Future<Output = bool> + Send + 'static,
+{
+    has_one_winner(what, race_in(RECORD_ROUNDS, attempt).await);
+}
+
+fn has_one_winner(what: &str, rounds: Vec<Vec<bool>>) {
+    for (round, outcomes) in rounds.into_iter().enumerate() {
         let winners = outcomes.into_iter().filter(|won| *won).count();
         assert_eq!(winners, 1, "{what}: round {round} had {winners} winners");
     }

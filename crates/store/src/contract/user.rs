@@ -9,7 +9,7 @@ use symbolon_protocol::scope::Scope;
 use symbolon_protocol::user::{PasswordHash, User};
 
 use super::sample::{self, HOUR, page, search, user};
-use super::{BackEnd, Scene, race_for_one};
+use super::{BackEnd, Scene, race_record_for_one};
 use crate::StoreError;
 use crate::port::{Created, UserFilter};
 
@@ -225,7 +225,7 @@ async fn has_its_hash_listed(back_end: &dyn BackEnd) {
 
 async fn an_address_goes_to_one_racer(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "user-race").await;
-    race_for_one("create_user", |round, racer| {
+    race_record_for_one("create_user", |round, racer| {
         let (store, issuer) = (Arc::clone(&scene.store), scene.issuer.clone());
         let user = user(&format!("u-{round}-{racer}"), Some(&format!("u{round}@example.com")), scene.now);
         async move { store.create_user(&issuer, user, None).await.unwrap() == Created::Created }

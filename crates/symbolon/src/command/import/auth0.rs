@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::importer::Importer;
 use super::lines::lines;
-use super::record::{Entry, Kind, Object, custom_attribute, hand_on_active, set};
+use super::record::{Entry, Object, hand_on_active, set};
 use super::{Reader, open_text};
 use crate::command::CommandError;
 
@@ -23,7 +23,7 @@ const RENAMED: [(&str, &str); 4] = [
     ("passwordHash", "password_hash"),
     ("password_hash", "password_hash"),
 ];
-/// Members that hold attributes that the tenant defined.
+/// Members that hold attributes that the tenant defined. What users may not write themselves goes before.
 const METADATA: [&str; 2] = ["app_metadata", "user_metadata"];
 
 /// The users, a line each.
@@ -67,7 +67,7 @@ fn converted(place: u64, mut exported: Object) -> Entry {
     for member in METADATA {
         if let Some(Value::Object(attributes)) = exported.remove(member) {
             for (name, value) in attributes {
-                custom_attribute(&mut entry.left_out, Kind::User, &format!("{member}.{name}"), &value);
+                entry.attribute(&name, &format!("{member}.{name}"), value);
             }
         }
     }
@@ -111,13 +111,15 @@ mod tests {
 
     #[test]
     fn lines_of_jobs_are_read() {
-        let line = r#"{"user_id":"auth0|7","email":"a@b.example","username":"ann","blocked":true,"nickname":"","picture":null,"app_metadata":{"x":1}}"#;
+        let line = r#"{"user_id":"auth0|7","email":"a@b.example","username":"ann","blocked":true,"nickname":"","picture":null,"user_metadata":{"y":"z","w":""},"app_metadata":{"x":1}}"#;
         let entry = read(&format!("\n{line}\r\n\n")).remove(0);
         assert_eq!(entry.origin.place, 2);
         let wanted =
             json!({ "id": "auth0|7", "email": "a@b.example", "preferred_username": "ann", "blocked": true });
         assert_eq!(Value::Object(entry.user.unwrap()), wanted);
-        assert_eq!(entry.left_out, ["attribute app_metadata.x"]);
+        let [x, y] = &*entry.attributes else { panic!("{:?}", entry.attributes) };
+        assert_eq!((&*x.name, &*x.called, &x.value), ("x", "app_metadata.x", &json!(1)));
+        assert_eq!((&*y.name, &*y.called, entry.left_out.is_empty()), ("y", "user_metadata.y", true));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::importer::Importer;
 use super::json_stream::{self, Members, USER, Wanted};
-use super::record::{Entry, Kind, Object, Origin, custom_attribute, hand_on_active, set, take_text};
+use super::record::{Entry, Object, Origin, hand_on_active, set, take_text};
 use super::table::{self, Column};
 use super::{Reader, check_readable_again, open_text, unreadable};
 use crate::command::CommandError;
@@ -66,7 +66,7 @@ fn columns(names: &[&str]) -> Result<Vec<Column>, CommandError> {
         "preferred_username" => Column::LeftOut,
         name => Column::named(name)
             .filter(|column| *column != Column::Text("password_hash"))
-            .unwrap_or_else(|| Column::Attribute(name.to_owned())),
+            .unwrap_or_else(|| Column::Attribute { name: bare(name).to_owned(), called: name.to_owned() }),
     };
     let columns: Vec<Column> = names.iter().map(column).collect();
     if names.iter().any(|name| matches!(*name, "email" | "cognito:username" | "sub")) {
@@ -74,6 +74,11 @@ fn columns(names: &[&str]) -> Result<Vec<Column>, CommandError> {
     }
     let why = "has neither the column email nor cognito:username, so it is no export of Cognito";
     Err(CommandError::Usage(format!("the file {why} (symbolon import csv takes other tables)")))
+}
+
+/// The name of an attribute without what the pool puts before those that it defines itself.
+fn bare(name: &str) -> &str {
+    name.strip_prefix("dev:").unwrap_or(name).strip_prefix("custom:").unwrap_or(name)
 }
 
 /// Whether the document has users.
@@ -127,7 +132,7 @@ fn entry(place: u64, user: Value) -> Entry {
                 Some(Column::Text(member)) if member != "password_hash" => {
                     set(&mut user, member, Some(json!(value)))
                 }
-                _ => custom_attribute(&mut entry.left_out, Kind::User, name, &json!(value)),
+                _ => entry.attribute(bare(name), name, json!(value)),
             },
         }
     }

@@ -21,6 +21,9 @@ const RENAMED: [(&str, &str); 6] = [
     ("phoneNumber", "phone_number"),
 ];
 
+/// The member that has the custom claims.
+const CLAIMS: &str = "customAttributes";
+
 /// The parameters that a hash is made with, beside the user's own salt.
 struct HashConfig {
     mem_cost: u64,
@@ -158,9 +161,20 @@ fn entry(place: u64, user: Value, config: Option<&HashConfig>) -> Entry {
         (Err(fault), user) => *user = Err(fault),
         (Ok(_), Err(_)) => {}
     }
+    claims(&mut exported, &mut entry);
     let left_out = exported.into_iter().filter(|(_, value)| !is_empty(value)).map(|(member, _)| member);
     entry.left_out.extend(left_out);
     entry
+}
+
+/// Reads the custom claims, which are a JSON text. One that is no object stays what it is.
+fn claims(exported: &mut Object, entry: &mut Entry) {
+    let text = exported.get(CLAIMS).and_then(Value::as_str).unwrap_or_default();
+    let Ok(claims) = serde_json::from_str::<Object>(text) else { return };
+    exported.remove(CLAIMS);
+    for (name, value) in claims {
+        entry.attribute(&name, &format!("{CLAIMS}.{name}"), value);
+    }
 }
 
 /// The hash with all that its verification needs (docs/reference/password-hashes.md).
@@ -213,6 +227,22 @@ mod tests {
             "password_hash": "$firebase-scrypt$mem_cost=14,rounds=8,salt_separator=Bw==,signer_key=jxspr8Ki==$42xEC+ixf3L2lw==$lSrf+/==",
         });
         assert_eq!(Value::Object(entry.user.unwrap()), wanted);
+    }
+
+    #[test]
+    fn custom_claims_are_attributes() {
+        let entry_of = |claims: &str| {
+            let user = json!({ "localId": "1", "customAttributes": claims });
+            read(&json!({ "users": [user] }), None).remove(0)
+        };
+        let entry = entry_of(r#"{"role":"editor","level":5,"none":null}"#);
+        let named: Vec<_> = entry.attributes.iter().map(|own| (&*own.name, &*own.called)).collect();
+        assert_eq!(named, [("level", "customAttributes.level"), ("role", "customAttributes.role")]);
+        assert!(entry.left_out.is_empty());
+        for other in ["{", "[1]", "5"] {
+            let entry = entry_of(other);
+            assert!(entry.attributes.is_empty() && entry.left_out == ["customAttributes"], "{other}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use http::Method;
 use serde_json::Value;
 
 use super::answer::{Outcome, outcome};
+use super::attributes::Sorter;
 use super::record::{Entry, Fault, Kind, Object, Origin, Part, given_role, membership};
 use super::report::Report;
 use super::schema::Schema;
@@ -74,6 +75,7 @@ pub(super) struct Importer<'a> {
     missing_users: HashSet<String>,
     /// Whether the server failed: nothing is sent after that.
     is_broken: bool,
+    attributes: Sorter,
 }
 
 impl<'a> Importer<'a> {
@@ -88,6 +90,7 @@ impl<'a> Importer<'a> {
             refused_clients: HashSet::new(),
             missing_users: HashSet::new(),
             is_broken: false,
+            attributes: Sorter::default(),
         }
     }
 
@@ -115,12 +118,17 @@ impl<'a> Importer<'a> {
 
     /// Takes a user.
     pub(super) fn user(&mut self, entry: Entry) -> Result<(), CommandError> {
-        let Entry { origin, user, left_out, parts, groups, roles } = entry;
+        let Entry { origin, user, left_out, mut parts, groups, roles, attributes } = entry;
         self.report.note_left_out(left_out);
+        let sorted = self.attributes.sort(attributes, self.server, &mut self.report)?;
         let mut user = match user {
             Ok(user) => user,
             Err(fault) => return self.refuse(Kind::User, &origin, &fault),
         };
+        parts.extend(sorted.parts);
+        if !sorted.values.is_empty() {
+            user.insert("attributes".to_owned(), Value::Object(sorted.values));
+        }
         give_id(&mut user);
         if let Some(fault) = unseen_in(&user).or_else(|| self.seen.add(&user)) {
             return self.refuse(Kind::User, &origin, &fault);

@@ -5,6 +5,7 @@
 //! server decides what is taken, so that nothing is checked twice, or otherwise than in a request.
 
 mod answer;
+mod attributes;
 mod auth0;
 mod authentik;
 mod budget;

@@ -158,6 +158,18 @@ pub(super) struct Entry {
     pub(super) groups: Vec<String>,
     /// The ids of the roles that the user is given. The user has an id then.
     pub(super) roles: Vec<String>,
+    /// The attributes that the source defines itself. The importer sorts them.
+    pub(super) attributes: Vec<Custom>,
+}
+
+/// An attribute of a user that the source defines itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Custom {
+    /// The name that the schema of the target may define.
+    pub(super) name: String,
+    /// What it is called in the file.
+    pub(super) called: String,
+    pub(super) value: Value,
 }
 
 impl Entry {
@@ -171,6 +183,14 @@ impl Entry {
             parts: Vec::new(),
             groups: Vec::new(),
             roles: Vec::new(),
+            attributes: Vec::new(),
+        }
+    }
+
+    /// Notes an attribute that the source defines itself, unless it has no value.
+    pub(super) fn attribute(&mut self, name: &str, called: &str, value: Value) {
+        if !is_empty(&value) {
+            self.attributes.push(Custom { name: name.to_owned(), called: called.to_owned(), value });
         }
     }
 
@@ -234,16 +254,11 @@ pub(super) fn derived_id(letter: char, parts: &[&str]) -> String {
     format!("{letter}{}", encoding::encode(head))
 }
 
-/// An attribute of a user or a group that this source defines itself. The one place that decides what becomes of them:
-/// nothing is taken of them yet, so their names are counted in the report.
-pub(super) fn custom_attribute(left_out: &mut Vec<String>, of: Kind, name: &str, value: &Value) {
-    if is_empty(value) {
-        return;
+/// Counts an attribute of a group that the source defines itself: groups have none here.
+pub(super) fn group_attribute(left_out: &mut Vec<String>, name: &str, value: &Value) {
+    if !is_empty(value) {
+        left_out.push(format!("attribute {name} of a group"));
     }
-    left_out.push(match of {
-        Kind::User => format!("attribute {name}"),
-        other => format!("attribute {name} of a {}", other.noun()),
-    });
 }
 
 /// A membership, as the admin API takes it.
@@ -279,13 +294,15 @@ mod tests {
     #[test]
     fn what_says_nothing_is_not_counted() {
         let mut left_out = Vec::new();
+        let mut entry = Entry::new(1, Object::new());
         for value in [json!(null), json!(""), json!([]), json!({})] {
-            custom_attribute(&mut left_out, Kind::User, "x", &value);
-            custom_attribute(&mut left_out, Kind::Group, "x", &value);
+            group_attribute(&mut left_out, "x", &value);
+            entry.attribute("x", "x", value);
         }
-        custom_attribute(&mut left_out, Kind::User, "department", &json!(["IT"]));
-        custom_attribute(&mut left_out, Kind::Group, "site", &json!("Vienna"));
-        assert_eq!(left_out, ["attribute department", "attribute site of a group"]);
+        entry.attribute("department", "custom:department", json!(["IT"]));
+        group_attribute(&mut left_out, "site", &json!("Vienna"));
+        assert_eq!((entry.attributes.len(), &*entry.attributes[0].name), (1, "department"));
+        assert_eq!(left_out, ["attribute site of a group"]);
         assert_eq!((number(&json!(5)), number(&json!("6")), number(&json!("x"))), (Some(5), Some(6), None));
     }
 }

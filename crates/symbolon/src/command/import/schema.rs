@@ -2,16 +2,28 @@
 
 use std::collections::HashMap;
 
+use serde::Deserialize as _;
 use serde_json::Value;
+use symbolon_protocol::attribute::AttributeType;
 
 use super::record::{Fault, Object, Part};
 
 /// The member of a user that has the attributes, and that of the settings that defines them.
 const MEMBER: &str = "attributes";
 
-/// The attributes that an issuer defines: whether administrators may write them, by name.
+/// What is known of the definition of an attribute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Defined {
+    /// Whether administrators may write it.
+    pub(super) is_writable: bool,
+    /// Its type, if this release knows it.
+    pub(super) kind: Option<AttributeType>,
+    pub(super) pattern: Option<String>,
+}
+
+/// The attributes that an issuer defines, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Schema(HashMap<String, bool>);
+pub(super) struct Schema(HashMap<String, Defined>);
 
 impl Schema {
     /// Reads the definitions in a document that has them as `attributes`; `None` where it says nothing of them.
@@ -21,14 +33,27 @@ impl Schema {
             let writers = definition.get("writable_by").and_then(Value::as_array);
             // What the admin API does where the member is not there.
             let is_writable = writers.is_none_or(|all| all.iter().any(|party| party == "administrator"));
-            Some((definition.get("name")?.as_str()?.to_owned(), is_writable))
+            let kind = definition.get("type").and_then(|kind| AttributeType::deserialize(kind).ok());
+            let pattern = definition.get("pattern").and_then(Value::as_str).map(str::to_owned);
+            let name = definition.get("name")?.as_str()?.to_owned();
+            Some((name, Defined { is_writable, kind, pattern }))
         };
         Some(Self(definitions.filter_map(read).collect()))
     }
 
     /// Whether an administrator may write an attribute.
     fn takes(&self, name: &str) -> bool {
-        self.0.get(name) == Some(&true)
+        self.0.get(name).is_some_and(|defined| defined.is_writable)
+    }
+
+    /// The definitions, by name.
+    pub(super) fn definitions(&self) -> impl Iterator<Item = (&str, &Defined)> {
+        self.0.iter().map(|(name, defined)| (name.as_str(), defined))
+    }
+
+    /// The type of an attribute, if it is defined and this release knows the type.
+    pub(super) fn kind(&self, name: &str) -> Option<AttributeType> {
+        self.0.get(name)?.kind
     }
 
     /// Takes from a user the attributes that the target does not take, and names them.

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::budget::{Budgeted, SPENT};
 use super::file::text;
 use super::importer::Importer;
-use super::record::{Entry, Fault, Kind, Object, Origin, custom_attribute, set};
+use super::record::{Entry, Fault, Object, Origin, set};
 use super::{Reader as FileReader, open_text, unreadable};
 use crate::command::{CommandError, given};
 
@@ -38,6 +38,9 @@ const TEXTS: [&str; 17] = [
 /// Members that are true or false.
 const FLAGS: [&str; 3] = ["email_verified", "phone_number_verified", "active"];
 
+/// What stands before the name of an attribute of the schema.
+const ATTRIBUTE: [&str; 2] = ["attributes.", "attribute:"];
+
 /// The most bytes of a row; what the reader has read ahead comes on top.
 const ROW: u64 = 1 << 20;
 
@@ -57,8 +60,11 @@ const CUT: [&str; 2] = [
 pub(super) enum Column {
     Text(&'static str),
     Flag(&'static str),
-    /// An attribute that the source defines itself.
-    Attribute(String),
+    /// An attribute that the source defines itself: the name that it may have here, and the one in the file.
+    Attribute {
+        name: String,
+        called: String,
+    },
     LeftOut,
 }
 
@@ -66,6 +72,10 @@ impl Column {
     /// The column of a member.
     pub(super) fn named(member: &str) -> Option<Self> {
         let member = if member == "username" { "preferred_username" } else { member };
+        let attribute = ATTRIBUTE.iter().find_map(|prefix| member.strip_prefix(prefix));
+        if let Some(name) = attribute.filter(|name| !name.is_empty()) {
+            return Some(Self::Attribute { name: name.to_owned(), called: name.to_owned() });
+        }
         let text = TEXTS.iter().find(|name| **name == member).map(|name| Self::Text(name));
         text.or_else(|| FLAGS.iter().find(|name| **name == member).map(|name| Self::Flag(name)))
     }
@@ -136,6 +146,7 @@ fn columns(names: &[&str], map: &[(&str, &str)]) -> Result<Vec<Column>, CommandE
 
 fn unknown(name: &str, member: Option<&str>) -> CommandError {
     let known = TEXTS.iter().chain(&FLAGS).copied().collect::<Vec<_>>().join(", ");
+    let known = format!("{known}, attributes.NAME");
     let fault = match member {
         Some(member) => format!("--map {name}={member}: a user has no such member"),
         None => format!(
@@ -201,7 +212,7 @@ fn entry(place: u64, record: &StringRecord, columns: &[Column]) -> Entry {
                 None => fault = Some(format!("{member} is neither true nor false")),
             },
             Column::Text(member) => set(&mut user, member, Some(json!(cell))),
-            Column::Attribute(name) => custom_attribute(&mut entry.left_out, Kind::User, name, &json!(cell)),
+            Column::Attribute { name, called } => entry.attribute(name, called, json!(cell)),
         }
     }
     entry.origin = Origin::of_user(place, &user);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use symbolon_protocol::group::MOST_GROUPS;
 
 use super::super::importer::Importer;
-use super::super::record::{Fault, Kind, Object, Origin, Part, custom_attribute, derived_id, given_role};
+use super::super::record::{Fault, Kind, Object, Origin, Part, derived_id, given_role, group_attribute};
 use super::super::structure::Structure;
 use super::{Row, key_of, keys_of};
 use crate::command::CommandError;
@@ -57,7 +57,7 @@ impl Groups {
         above.extend(members.get("parent").and_then(key_of));
         let mut attributes = Vec::new();
         for (name, value) in members.get("attributes").and_then(Value::as_object).into_iter().flatten() {
-            custom_attribute(&mut attributes, Kind::Group, name, value);
+            group_attribute(&mut attributes, name, value);
         }
         for user in keys_of(members.get("users")) {
             if let Ok(place) = u32::try_from(self.all.len()) {

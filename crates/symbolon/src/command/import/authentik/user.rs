@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::importer::Importer;
 use super::super::record::{
-    Entry, Fault, Kind, Object, Origin, Part, custom_attribute, derived_id, hand_on_active, is_empty, set,
-    take_text,
+    Entry, Fault, Object, Origin, Part, derived_id, hand_on_active, is_empty, set, take_text,
 };
 use super::group::Groups;
 use super::{Row, keys_of};
@@ -81,7 +80,7 @@ fn read_attributes(attributes: Object, user: &mut Object, entry: &mut Entry) {
         match (&*name, value.get("locale").and_then(Value::as_str)) {
             ("settings", Some(locale)) => set(user, "locale", Some(json!(locale))),
             (name, _) if name == "settings" || name.starts_with(OWN) => {}
-            (name, _) => custom_attribute(&mut entry.left_out, Kind::User, name, &value),
+            (name, _) => entry.attribute(name, name, value.clone()),
         }
     }
 }

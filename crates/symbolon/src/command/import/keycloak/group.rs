@@ -7,9 +7,7 @@ use symbolon_protocol::group::MOST_GROUPS;
 use symbolon_protocol::precis::login_key;
 
 use super::super::importer::Importer;
-use super::super::record::{
-    Fault, Kind, Object, Origin, Part, custom_attribute, derived_id, given_role, set,
-};
+use super::super::record::{Fault, Kind, Object, Origin, Part, derived_id, given_role, group_attribute, set};
 use super::named_roles;
 use super::role::Roles;
 use crate::command::CommandError;
@@ -74,7 +72,7 @@ impl Groups {
         let id = text("id").map_or_else(|| derived_id('g', &[&path]), str::to_owned);
         let mut attributes = Vec::new();
         for (name, value) in group.get("attributes").and_then(Value::as_object).into_iter().flatten() {
-            custom_attribute(&mut attributes, Kind::Group, name, value);
+            group_attribute(&mut attributes, name, value);
         }
         let description = text("description").map(str::to_owned);
         let roles = named_roles(group);

@@ -3,8 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::record::{
-    Entry, Fault, Kind, Object, Origin, Part, custom_attribute, derived_id, hand_on_active, is_empty, set,
-    take_text,
+    Entry, Fault, Object, Origin, Part, derived_id, hand_on_active, is_empty, set, take_text,
 };
 use super::super::structure::Structure;
 use super::credential;
@@ -26,7 +25,7 @@ const CLAIMS: [(&str, &str); 11] = [
 ];
 
 /// Attributes that its scope `address` releases as these members of the claim.
-const ADDRESS: [(&str, &str); 6] = [
+pub(super) const ADDRESS: [(&str, &str); 6] = [
     ("formatted", "formatted"),
     ("street", "street_address"),
     ("locality", "locality"),
@@ -131,7 +130,7 @@ fn read_attributes(attributes: Object, user: &mut Object, entry: &mut Entry) {
             }
             (Some(claim), _, Some(text)) => set(user, claim, Some(json!(text))),
             (None, Some(part), Some(text)) => set(&mut address, part, Some(json!(text))),
-            _ => custom_attribute(&mut entry.left_out, Kind::User, &name, &value),
+            _ => entry.attribute(&name, &name, value),
         }
     }
     if !address.is_empty() {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
+use symbolon_protocol::claim_definition::{ClaimDefinition, check};
 use symbolon_protocol::client::GrantType;
 use symbolon_protocol::redirect_uri;
 
@@ -13,6 +14,9 @@ use crate::command::CommandError;
 /// The most values of a list (`client_metadata`).
 const MOST_VALUES: usize = 256;
 
+/// The most bytes of JSON that claims of a client take: a line of a bulk endpoint has 64 KiB.
+const MOST_CLAIM_BYTES: usize = 32 << 10;
+
 /// A client that is being made.
 pub(super) struct Draft {
     pub(super) origin: Origin,
@@ -21,6 +25,7 @@ pub(super) struct Draft {
     parts: Vec<Part>,
     scope: BTreeSet<String>,
     grants: Vec<&'static str>,
+    claims: Vec<ClaimDefinition>,
 }
 
 impl Draft {
@@ -38,7 +43,7 @@ impl Draft {
         document.insert("client_name".to_owned(), json!(client_name));
         let origin = Origin { place, id: client_id.to_owned(), name: client_id.to_owned() };
         let (settings, scope) = (Object::new(), BTreeSet::new());
-        Self { origin, document, settings, parts: Vec::new(), scope, grants: Vec::new() }
+        Self { origin, document, settings, parts: Vec::new(), scope, grants: Vec::new(), claims: Vec::new() }
     }
 
     /// The id.
@@ -74,6 +79,33 @@ impl Draft {
         } else {
             self.part("scope", format!("{token:?} is no scope token"), "");
         }
+    }
+
+    /// Defines a claim of its own; or says why the server would refuse it. One that says the same as an earlier one is
+    /// not needed.
+    pub(super) fn claim(&mut self, definition: ClaimDefinition) -> Result<(), String> {
+        if self.claims.contains(&definition) {
+            return Ok(());
+        }
+        let name = definition.name.clone();
+        self.claims.push(definition);
+        let checked = check(&self.claims).map_err(|refused| refused.to_string());
+        let bytes = json!(self.claims).to_string().len();
+        let checked = checked.and_then(|()| match bytes {
+            0..=MOST_CLAIM_BYTES => Ok(()),
+            _ => Err(format!(
+                "the claim {name}: the claims of the client take more than {MOST_CLAIM_BYTES} bytes"
+            )),
+        });
+        if checked.is_err() {
+            self.claims.pop();
+        }
+        checked
+    }
+
+    /// Whether it defines a claim of a name.
+    pub(super) fn defines(&self, claim: &str) -> bool {
+        self.claims.iter().any(|definition| definition.name == claim)
     }
 
     /// Gives it URIs of a member; those that cannot be registered are told under the name that the file has for them.
@@ -163,6 +195,9 @@ impl Draft {
         let scope: Vec<String> = self.scope.into_iter().collect();
         self.document.insert("scope".to_owned(), json!(scope.join(" ")));
         self.document.insert("grant_types".to_owned(), json!(self.grants));
+        if !self.claims.is_empty() {
+            self.settings.insert("claims".to_owned(), json!(self.claims));
+        }
         if !self.settings.is_empty() {
             self.document.insert("settings".to_owned(), Value::Object(self.settings));
         }
@@ -217,6 +252,36 @@ mod tests {
         assert_eq!(told.len(), 5);
         let wildcard = told.iter().find(|it| it.contains("has a wildcard")).unwrap();
         assert!(wildcard.contains("symbolon client update app --redirect-uri-form FORM"), "{wildcard}");
+    }
+
+    #[test]
+    fn a_claim_that_the_server_would_refuse_costs_nothing_else() {
+        let claim = |name: &str, value: Value| {
+            serde_json::from_value::<ClaimDefinition>(json!({ "name": name, "value": value })).unwrap()
+        };
+        let (client, _) = made(|draft| {
+            assert_eq!(draft.claim(claim("tier", json!("gold"))), Ok(()));
+            assert_eq!(draft.claim(claim("tier", json!("gold"))), Ok(()), "the same again");
+            for (refused, why) in [
+                (claim("tier", json!("silver")), "it is defined twice"),
+                (claim("iss", json!("x")), "the name is reserved"),
+                (claim("long", json!("x".repeat(5_000))), "longer than 4 KiB"),
+            ] {
+                assert!(draft.claim(refused).is_err_and(|told| told.contains(why)), "{why}");
+            }
+            for n in 0..7 {
+                assert_eq!(draft.claim(claim(&format!("long{n}"), json!("x".repeat(4_080)))), Ok(()));
+            }
+            let more = draft.claim(claim("more", json!("x".repeat(4_080)))).unwrap_err();
+            assert!(more.contains("32768 bytes"), "{more}");
+            for n in 8..50 {
+                assert_eq!(draft.claim(claim(&format!("c{n}"), json!(n))), Ok(()));
+            }
+            let more = draft.claim(claim("c50", json!(50))).unwrap_err();
+            assert!(more.contains("50 definitions"), "{more}");
+        });
+        let claims = client["settings"]["claims"].as_array().unwrap();
+        assert_eq!((claims.len(), &claims[0]["value"]), (50, &json!("gold")));
     }
 
     #[test]

@@ -47,7 +47,10 @@ pub(super) const KEYCLOAK: &str = r#"{
       "standardFlowEnabled": true, "directAccessGrantsEnabled": true, "serviceAccountsEnabled": true, "publicClient": false,
       "attributes": { "post.logout.redirect.uris": "+", "access.token.lifespan": "300", "pkce.code.challenge.method": "S256" },
       "defaultClientScopes": ["web-origins", "profile", "email", "roles", "team"], "optionalClientScopes": ["offline_access"],
-      "protocolMappers": [{ "name": "aud", "protocolMapper": "oidc-audience-mapper", "config": { "included.custom.audience": "https://api.example.com", "access.token.claim": "true" } }] },
+      "protocolMappers": [
+        { "name": "department", "protocolMapper": "oidc-usermodel-attribute-mapper", "config": { "claim.name": "department", "user.attribute": "department", "id.token.claim": "true" } },
+        { "name": "again", "protocolMapper": "oidc-hardcoded-claim-mapper", "config": { "claim.name": "department", "claim.value": "x", "id.token.claim": "true" } },
+        { "name": "aud", "protocolMapper": "oidc-audience-mapper", "config": { "included.custom.audience": "https://api.example.com", "access.token.claim": "true" } }] },
     { "clientId": "spa", "publicClient": true, "redirectUris": ["https://spa.example.com/"], "webOrigins": ["*"], "attributes": {} },
     { "clientId": "masked", "secret": "**********", "redirectUris": ["https://masked.example.com/cb"] },
     { "clientId": "old", "enabled": false },
@@ -55,6 +58,9 @@ pub(super) const KEYCLOAK: &str = r#"{
   ],
   "clientScopes": [
     { "name": "profile", "protocolMappers": [{ "name": "x", "protocolMapper": "oidc-hardcoded-claim-mapper", "config": { "claim.name": "x" } }] },
+    { "name": "roles", "protocolMappers": [
+      { "name": "client roles", "protocolMapper": "oidc-usermodel-client-role-mapper", "config": { "claim.name": "resource_access.${client_id}.roles", "access.token.claim": "true", "multivalued": "true" } },
+      { "name": "realm roles", "protocolMapper": "oidc-usermodel-realm-role-mapper", "config": { "claim.name": "realm_access.roles", "access.token.claim": "true", "multivalued": "true" } } ] },
     { "name": "team", "protocolMappers": [
       { "name": "groups", "protocolMapper": "oidc-group-membership-mapper", "config": { "claim.name": "groups", "full.path": "false" } },
       { "name": "tier", "protocolMapper": "oidc-hardcoded-claim-mapper", "config": { "claim.name": "tier" } } ] }

@@ -1,51 +1,24 @@
 //! Clients of a realm.
 
-use std::collections::HashMap;
-
 use serde_json::Value;
 
 use super::super::client::{CODE, CREDENTIALS, Draft, REFRESH};
 use super::super::importer::Importer;
 use super::super::record::{Fault, Kind, Origin, is_empty, number};
+use super::super::schema::Schema;
+use super::claims::{self, ClientScopes};
 use super::is_own_client;
-use super::mapper::{self, Said};
 use crate::command::CommandError;
-
-/// Client scopes by which Keycloak configures tokens, and which nobody asks for. Its scope `roles` is not among them.
-const SILENT_SCOPES: [&str; 6] =
-    ["web-origins", "acr", "basic", "microprofile-jwt", "role_list", "service_account"];
-
-/// Scopes that mean the same here.
-const SAME_SCOPES: [&str; 5] = ["profile", "email", "address", "phone", "offline_access"];
 
 /// The algorithms of tokens that there are here too.
 const ALGORITHMS: [&str; 4] = ["RS256", "PS256", "ES256", "EdDSA"];
-
-/// The mappers of the realm's client scopes, by the names of these.
-#[derive(Default)]
-pub(super) struct ClientScopes(HashMap<String, Vec<Value>>);
-
-/// The most client scopes of a realm.
-const MOST_SCOPES: usize = 10_000;
-
-impl ClientScopes {
-    /// Reads a client scope.
-    pub(super) fn read(&mut self, scope: &Value) {
-        let Some(name) = scope.get("name").and_then(Value::as_str) else { return };
-        let is_known = SILENT_SCOPES.contains(&name) || SAME_SCOPES.contains(&name) || name == "roles";
-        if is_known || self.0.len() >= MOST_SCOPES {
-            return;
-        }
-        let mappers = scope.get("protocolMappers").and_then(Value::as_array).cloned().unwrap_or_default();
-        self.0.insert(name.to_owned(), mappers);
-    }
-}
 
 /// Reads a client and gives it to an importer.
 pub(super) fn take(
     place: u64,
     client: Value,
     scopes: &ClientScopes,
+    schema: &Schema,
     importer: &mut Importer<'_>,
 ) -> Result<(), CommandError> {
     let text = |member: &str| client.get(member).and_then(Value::as_str).filter(|text| !text.is_empty());
@@ -64,7 +37,7 @@ pub(super) fn take(
     grants(&client, &mut draft);
     addresses(&client, &mut draft);
     settings(&client, &mut draft);
-    claims(&client, scopes, &mut draft);
+    claims::give(&client, scopes, schema, &mut draft);
     draft.finish(importer)
 }
 
@@ -248,34 +221,5 @@ fn settings(client: &Value, draft: &mut Draft) {
         if client.get(name).is_some_and(|value| !is_empty(value)) {
             draft.part(name, "has no counterpart", "");
         }
-    }
-}
-
-/// Scopes, and the claims that mappers add.
-fn claims(client: &Value, scopes: &ClientScopes, draft: &mut Draft) {
-    draft.scope("openid");
-    let of = |member: &str| client.get(member).and_then(Value::as_array).into_iter().flatten();
-    let named = of("defaultClientScopes").chain(of("optionalClientScopes")).filter_map(Value::as_str);
-    let mut mappers: Vec<&Value> = of("protocolMappers").collect();
-    for scope in named.filter(|scope| !SILENT_SCOPES.contains(scope)) {
-        draft.scope(scope);
-        mappers.extend(scopes.0.get(scope).into_iter().flatten());
-    }
-    let mut audiences: Vec<String> = Vec::new();
-    for mapper in mappers {
-        match mapper::said(mapper, draft.id()) {
-            Said::Already => {}
-            Said::Scope(scope) => draft.scope(scope),
-            Said::Audience(audience) if audiences.contains(&audience) => {}
-            Said::Audience(audience) => audiences.push(audience),
-            Said::Not(why) => {
-                let name = mapper.get("name").and_then(Value::as_str).unwrap_or("without a name");
-                let part = format!("mapper {}", name.chars().take(100).collect::<String>());
-                draft.part(&part, why, "let the application read a claim of a scope (docs/topics/claims.md)");
-            }
-        }
-    }
-    if !audiences.is_empty() {
-        draft.set("access_token_audiences", audiences);
     }
 }

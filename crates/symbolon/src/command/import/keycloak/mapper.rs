@@ -1,87 +1,156 @@
 //! Protocol mappers: what each puts into tokens, as far as a setting of ours says the same.
+//!
+//! What Keycloak does where a member is missing is taken from its mappers: a flag that is not `true` is off, but UserInfo
+//! goes by the ID token, and introspection by the access token.
 
 use serde_json::Value;
+use symbolon_protocol::claim_definition::{
+    ClaimDefinition, ClaimSource, Destination, Destinations, Form, Origin,
+};
+use symbolon_protocol::id::ClientId;
 use symbolon_protocol::scope::{GROUPS, ROLES};
+
+use super::super::record::Fault;
+use super::super::schema::Schema;
+use super::of_user;
+
+/// What mends a mapper that is not taken, where nothing better is known.
+pub(super) const MEND: &str =
+    "let the application read another claim, or define one by symbolon claim set (docs/topics/claims.md)";
 
 /// What a mapper comes to here.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Said {
     /// A scope releases the claim.
     Scope(&'static str),
+    /// The client defines the claim.
+    Claim(Box<ClaimDefinition>),
     /// A value of `aud` of access tokens.
     Audience(String),
     /// Nothing is needed: every token has it, or a standard scope releases it.
     Already,
-    /// Nothing here does the same.
-    Not(String),
 }
 
-/// Standard claims that a scope releases (OpenID Connect Core 5.4).
-const STANDARD: [(&str, &str); 20] = [
-    ("name", "profile"),
-    ("given_name", "profile"),
-    ("family_name", "profile"),
-    ("middle_name", "profile"),
-    ("nickname", "profile"),
-    ("preferred_username", "profile"),
-    ("profile", "profile"),
-    ("picture", "profile"),
-    ("website", "profile"),
-    ("gender", "profile"),
-    ("birthdate", "profile"),
-    ("zoneinfo", "profile"),
-    ("locale", "profile"),
-    ("updated_at", "profile"),
-    ("email", "email"),
-    ("email_verified", "email"),
-    ("phone_number", "phone"),
-    ("phone_number_verified", "phone"),
-    ("address", "address"),
-    ("sub", "openid"),
-];
+/// A mapper, and where it stands.
+pub(super) struct Mapper<'a> {
+    pub(super) document: &'a Value,
+    /// The client that it is looked at for.
+    pub(super) client_id: &'a str,
+    /// The client scope that it stands in, if the application has to ask for it.
+    pub(super) scope: Option<&'a str>,
+    /// Whether tokens of the client have all roles of the user.
+    pub(super) has_all_roles: bool,
+    /// The attributes that users have here.
+    pub(super) schema: &'a Schema,
+}
 
-/// Properties and attributes of a user by which Keycloak fills a standard claim of another name.
-const SOURCES: [(&str, &str); 8] = [
-    ("username", "preferred_username"),
-    ("firstName", "given_name"),
-    ("lastName", "family_name"),
-    ("middleName", "middle_name"),
-    ("emailVerified", "email_verified"),
-    ("phoneNumber", "phone_number"),
-    ("phoneNumberVerified", "phone_number_verified"),
-    ("id", "sub"),
-];
+impl<'a> Mapper<'a> {
+    pub(super) fn kind(&self) -> &'a str {
+        self.document.get("protocolMapper").and_then(Value::as_str).unwrap_or_default()
+    }
 
-/// What a mapper of a client says.
-pub(super) fn said(mapper: &Value, client_id: &str) -> Said {
-    let kind = mapper.get("protocolMapper").and_then(Value::as_str).unwrap_or_default();
-    let config = |name: &str| {
-        let value = mapper.get("config").and_then(|config| config.get(name)).and_then(Value::as_str);
+    /// A text of its configuration that is not empty.
+    pub(super) fn text(&self, name: &str) -> Option<&'a str> {
+        let value = self.document.get("config").and_then(|config| config.get(name)).and_then(Value::as_str);
         value.filter(|text| !text.is_empty())
-    };
-    let is_on = |name: &str| config(name) == Some("true");
-    let claim = config("claim.name").unwrap_or_default();
-    match kind {
-        "oidc-group-membership-mapper" if is_on("full.path") => {
-            Said::Not(format!("the claim {claim} has the paths of groups, and {GROUPS} has their names"))
+    }
+
+    pub(super) fn is_on(&self, name: &str) -> bool {
+        self.text(name) == Some("true")
+    }
+
+    /// The claim as it is written there: dots stand between the names of objects, and escaped ones in a name.
+    pub(super) fn claim(&self) -> &'a str {
+        self.text("claim.name").unwrap_or_default()
+    }
+
+    /// The JSON type of the claim, where one is named.
+    pub(super) fn json_type(&self) -> Option<&'a str> {
+        self.text("jsonType.label")
+    }
+
+    /// Where the claim goes.
+    pub(super) fn destinations(&self) -> Destinations {
+        let is_on_or = |name, otherwise| if self.text(name).is_some() { self.is_on(name) } else { otherwise };
+        let (id_token, access_token) = (self.is_on("id.token.claim"), self.is_on("access.token.claim"));
+        let all = [
+            (id_token, Destination::IdToken),
+            (access_token, Destination::AccessToken),
+            (is_on_or("userinfo.token.claim", id_token), Destination::Userinfo),
+            (is_on_or("introspection.token.claim", access_token), Destination::Introspection),
+        ];
+        let named = all.into_iter().filter_map(|(goes, destination)| goes.then_some(destination));
+        Destinations::from(named.collect::<Vec<_>>())
+    }
+
+    /// Whether it goes where the standard claims about a user go, and nowhere else.
+    pub(super) fn goes_as_standard(&self) -> bool {
+        let own = self.destinations();
+        !own.contain(Destination::AccessToken) && !own.contain(Destination::Introspection)
+    }
+
+    /// The name of the claim, if it is no member of an object.
+    pub(super) fn name(&self) -> Result<String, Fault> {
+        let mut path = components(self.claim());
+        match (path.pop(), path.is_empty()) {
+            (Some(name), true) if name.contains("${") => {
+                Err(Fault::new(format!("the claim {name} has a name that is made up for each client"), MEND))
+            }
+            (Some(name), true) => Ok(name),
+            (None, _) => Err(Fault::new("it names no claim", "")),
+            (Some(_), false) => Err(Fault::new(
+                format!("the claim {} is a member of an object", self.claim()),
+                "define the whole object by an expression: symbolon claim set NAME --expression (docs/topics/claims.md)",
+            )),
         }
-        "oidc-group-membership-mapper" if claim == GROUPS => Said::Scope(GROUPS),
-        "oidc-usermodel-realm-role-mapper"
-            if claim == ROLES && config("usermodel.realmRoleMapping.rolePrefix").is_none() =>
-        {
-            Said::Scope(ROLES)
+    }
+
+    /// The definition of the claim of a name.
+    pub(super) fn defines(&self, name: &str, origin: Origin) -> Result<Said, Fault> {
+        let destinations = self.destinations();
+        if destinations.is_empty() {
+            return Err(Fault::new(format!("the claim {name} goes into no token there"), ""));
         }
-        "oidc-usermodel-client-role-mapper" if claim == ROLES && is_plain_role_of(client_id, config) => {
-            Said::Scope(ROLES)
+        let scope = self.scope.map(Into::into);
+        Ok(Said::Claim(Box::new(ClaimDefinition { name: name.into(), origin, scope, destinations })))
+    }
+}
+
+/// The names of a claim, from the outermost object to the claim itself. A backslash stands before a character that is
+/// meant as it is.
+fn components(claim: &str) -> Vec<String> {
+    let mut path = Vec::new();
+    let mut name = String::new();
+    let mut rest = claim.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            '.' => path.push(std::mem::take(&mut name)),
+            '\\' => name.extend(rest.next()),
+            c => name.push(c),
         }
-        "oidc-audience-mapper" if is_on("access.token.claim") => {
-            match config("included.client.audience").or_else(|| config("included.custom.audience")) {
+    }
+    if !name.is_empty() {
+        path.push(name);
+    }
+    path
+}
+
+/// What a mapper of a client says, or why nothing here says the same.
+pub(super) fn said(mapper: &Mapper<'_>) -> Result<Said, Fault> {
+    let claim = mapper.claim();
+    Ok(match mapper.kind() {
+        "oidc-group-membership-mapper" => return of_groups(mapper),
+        "oidc-usermodel-realm-role-mapper" => return of_realm_roles(mapper),
+        "oidc-usermodel-client-role-mapper" => return of_client_roles(mapper),
+        "oidc-usermodel-property-mapper" | "oidc-usermodel-attribute-mapper" => return of_user::said(mapper),
+        "oidc-hardcoded-claim-mapper" => return constant(mapper),
+        "oidc-audience-mapper" if mapper.is_on("access.token.claim") => {
+            let client = mapper.text("included.client.audience");
+            match client.or_else(|| mapper.text("included.custom.audience")) {
                 Some(audience) => Said::Audience(audience.to_owned()),
                 None => Said::Already,
             }
         }
-        "oidc-usermodel-property-mapper" => of_user(config("user.attribute"), claim),
-        "oidc-usermodel-attribute-mapper" => of_user(config("user.attribute"), claim),
         "oidc-full-name-mapper" => Said::Scope("profile"),
         "oidc-address-mapper" => Said::Scope("address"),
         "oidc-allowed-origins-mapper"
@@ -93,73 +162,110 @@ pub(super) fn said(mapper: &Value, client_id: &str) -> Said {
         {
             Said::Already
         }
-        kind if claim.is_empty() => Said::Not(format!("nothing here does what {kind} does")),
-        kind => Said::Not(format!("the claim {claim} of {kind} has no counterpart")),
-    }
+        kind if claim.is_empty() => {
+            return Err(Fault::new(format!("nothing here does what {kind} does"), MEND));
+        }
+        kind => return Err(Fault::new(format!("the claim {claim} of {kind} has no counterpart"), MEND)),
+    })
 }
 
-fn is_plain_role_of<'a>(client_id: &str, config: impl Fn(&str) -> Option<&'a str>) -> bool {
-    let of = config("usermodel.clientRoleMapping.clientId");
-    of.is_none_or(|of| of == client_id) && config("usermodel.clientRoleMapping.rolePrefix").is_none()
+fn of_groups(mapper: &Mapper<'_>) -> Result<Said, Fault> {
+    let form = mapper.is_on("full.path").then_some(Form::Paths);
+    if form.is_none() && mapper.claim() == GROUPS && mapper.goes_as_standard() {
+        return Ok(Said::Scope(GROUPS));
+    }
+    let origin = Origin::Source { source: ClaimSource::Groups, form, prefix: String::new() };
+    mapper.defines(&mapper.name()?, origin)
 }
 
-/// A claim that is made of a property or an attribute of the user.
-fn of_user(source: Option<&str>, claim: &str) -> Said {
-    let source = source.unwrap_or_default();
-    let filled = SOURCES.iter().find(|(theirs, _)| *theirs == source).map_or(source, |(_, ours)| *ours);
-    match STANDARD.iter().find(|(standard, _)| *standard == claim && filled == claim) {
-        Some((_, scope)) => Said::Scope(scope),
-        None => Said::Not(format!("the claim {claim} is made of {source}, which no scope releases here")),
+fn of_realm_roles(mapper: &Mapper<'_>) -> Result<Said, Fault> {
+    check_scope_of(mapper)?;
+    let prefix = mapper.text("usermodel.realmRoleMapping.rolePrefix").unwrap_or_default();
+    let is_list = mapper.is_on("multivalued");
+    if mapper.claim() == ROLES && prefix.is_empty() && is_list {
+        return Ok(Said::Scope(ROLES));
     }
+    let (name, form) = match mapper.claim() {
+        "realm_access.roles" if is_list => ("realm_access".to_owned(), Some(Form::Keycloak)),
+        _ => (mapper.name()?, form_of_roles(is_list)),
+    };
+    roles(mapper, &name, ClaimSource::IssuerRoles, form, prefix)
+}
+
+fn of_client_roles(mapper: &Mapper<'_>) -> Result<Said, Fault> {
+    check_scope_of(mapper)?;
+    let prefix = mapper.text("usermodel.clientRoleMapping.rolePrefix").unwrap_or_default();
+    let is_list = mapper.is_on("multivalued");
+    let of = mapper.text("usermodel.clientRoleMapping.clientId");
+    let is_own = of.is_none_or(|of| of == mapper.client_id);
+    if mapper.claim() == ROLES && prefix.is_empty() && is_list && is_own {
+        return Ok(Said::Scope(ROLES));
+    }
+    if mapper.claim() == "resource_access.${client_id}.roles"
+        && of.is_none()
+        && is_list
+        && !prefix.contains("${")
+    {
+        let form = Some(Form::Keycloak);
+        return roles(mapper, "resource_access", ClaimSource::ClientRoles, form, prefix);
+    }
+    let name = mapper.name()?;
+    let Some(of) = of else {
+        return Err(Fault::new(
+            format!("the claim {name} has the roles of every client in one list"),
+            format!(
+                "name the client whose roles are meant: symbolon claim set {name} --source client_roles:CLIENT --client {}",
+                mapper.client_id
+            ),
+        ));
+    };
+    let of = ClientId::parse(of).map_err(|error| Fault::from(error.to_string()))?;
+    roles(mapper, &name, ClaimSource::ClientRolesOf(of), form_of_roles(is_list), prefix)
+}
+
+/// Of several roles Keycloak writes one, whichever, where a claim is not to have several values.
+fn form_of_roles(is_list: bool) -> Option<Form> {
+    (!is_list).then_some(Form::First)
+}
+
+/// Refuses roles for a client whose tokens have only some of those of the user: they would have all here, and with them what
+/// the client must not do in the user's name.
+fn check_scope_of(mapper: &Mapper<'_>) -> Result<(), Fault> {
+    if mapper.has_all_roles {
+        return Ok(());
+    }
+    let claim = mapper.claim();
+    let why = "has only roles in the scope of the client (fullScopeAllowed is off), and would have all here";
+    Err(Fault::new(format!("the claim {claim} {why}"), MEND))
+}
+
+fn roles(
+    mapper: &Mapper<'_>,
+    name: &str,
+    source: ClaimSource,
+    form: Option<Form>,
+    prefix: &str,
+) -> Result<Said, Fault> {
+    if !matches!(mapper.json_type(), None | Some("String")) {
+        return Err(Fault::new(format!("the claim {name} has roles as something else than texts"), MEND));
+    }
+    mapper.defines(name, Origin::Source { source, form, prefix: prefix.to_owned() })
+}
+
+/// A value that is the same for everybody.
+fn constant(mapper: &Mapper<'_>) -> Result<Said, Fault> {
+    let name = mapper.name()?;
+    let wrong = || Fault::new(format!("the claim {name} has no value, or one that is not of its type"), MEND);
+    let text = mapper.text("claim.value").ok_or_else(wrong)?;
+    let value = match mapper.json_type() {
+        None | Some("String") => Some(Value::from(text)),
+        Some("long" | "int") => text.parse::<i64>().ok().map(Value::from),
+        Some("boolean") => Some(Value::from(text.eq_ignore_ascii_case("true"))),
+        Some("JSON") => serde_json::from_str(text).ok().filter(|value: &Value| !value.is_null()),
+        Some(_) => None,
+    };
+    mapper.defines(&name, Origin::Constant(value.ok_or_else(wrong)?))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn of(kind: &str, config: Value) -> Said {
-        said(&json!({ "name": "x", "protocolMapper": kind, "config": config }), "app")
-    }
-
-    #[test]
-    fn a_mapper_that_says_the_same_becomes_a_scope_or_an_audience() {
-        let group = "oidc-group-membership-mapper";
-        assert_eq!(of(group, json!({ "claim.name": "groups", "full.path": "false" })), Said::Scope(GROUPS));
-        let role = "oidc-usermodel-client-role-mapper";
-        let own = json!({ "claim.name": "roles", "usermodel.clientRoleMapping.clientId": "app" });
-        assert_eq!(of(role, own), Said::Scope(ROLES));
-        assert_eq!(
-            of("oidc-usermodel-realm-role-mapper", json!({ "claim.name": "roles" })),
-            Said::Scope(ROLES)
-        );
-        let audience = json!({ "included.client.audience": "api", "access.token.claim": "true" });
-        assert_eq!(of("oidc-audience-mapper", audience), Said::Audience("api".into()));
-        let first = json!({ "user.attribute": "firstName", "claim.name": "given_name" });
-        assert_eq!(of("oidc-usermodel-property-mapper", first), Said::Scope("profile"));
-        assert_eq!(of("oidc-acr-mapper", json!({})), Said::Already);
-    }
-
-    #[test]
-    fn a_mapper_that_says_something_else_is_told() {
-        for (kind, config, word) in [
-            ("oidc-group-membership-mapper", json!({ "claim.name": "groups", "full.path": "true" }), "paths"),
-            ("oidc-group-membership-mapper", json!({ "claim.name": "memberOf" }), "memberOf"),
-            (
-                "oidc-usermodel-client-role-mapper",
-                json!({ "claim.name": "roles", "usermodel.clientRoleMapping.clientId": "other" }),
-                "roles",
-            ),
-            (
-                "oidc-usermodel-attribute-mapper",
-                json!({ "claim.name": "email", "user.attribute": "mail2" }),
-                "mail2",
-            ),
-            ("oidc-hardcoded-claim-mapper", json!({ "claim.name": "tier" }), "tier"),
-            ("script-x.js", json!(null), "script-x.js"),
-        ] {
-            let Said::Not(why) = of(kind, config) else { panic!("{kind}") };
-            assert!(why.contains(word), "{why}");
-        }
-    }
-}
+mod tests;

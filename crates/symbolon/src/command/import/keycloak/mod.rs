@@ -3,10 +3,12 @@
 //! Users name groups by their paths and roles by their names, which stand elsewhere in the file, before them or behind. So
 //! the files are read three times: for groups and roles, which are held; for clients; and for users, one at a time.
 
+mod claims;
 mod client;
 mod credential;
 mod group;
 mod mapper;
+mod of_user;
 mod role;
 mod user;
 
@@ -16,9 +18,10 @@ use serde_json::Value;
 use super::importer::Importer;
 use super::json_stream::{self, Members, RECORD, USER, Wanted};
 use super::record::{Kind, Origin, Part};
+use super::schema::Schema;
 use super::{Reader, check_readable_again};
 use crate::command::CommandError;
-use client::ClientScopes;
+use claims::ClientScopes;
 use group::Groups;
 use role::{Name, Roles};
 
@@ -126,9 +129,11 @@ fn import(paths: &[String], mut realm: Realm, importer: &mut Importer<'_>) -> Re
     importer.report.note_left_out(std::mem::take(&mut realm.left_out));
     let is_one = paths.len() == 1;
     if realm.has_clients {
+        let schema = importer.schema()?;
         for path in paths {
             begin(path, is_one, importer)?;
-            json_stream::read(path, &mut Clients { importer, scopes: &realm.client_scopes })?;
+            let scopes = &realm.client_scopes;
+            json_stream::read(path, &mut Clients { importer, scopes, schema: &schema })?;
         }
         importer.flush()?;
     }
@@ -158,6 +163,7 @@ fn begin(path: &str, is_one: bool, importer: &mut Importer<'_>) -> Result<(), Co
 struct Clients<'i, 'a> {
     importer: &'i mut Importer<'a>,
     scopes: &'i ClientScopes,
+    schema: &'i Schema,
 }
 
 impl Members for Clients<'_, '_> {
@@ -166,7 +172,7 @@ impl Members for Clients<'_, '_> {
     }
 
     fn element(&mut self, _: &str, number: u64, value: Value) -> Result<(), CommandError> {
-        client::take(number, value, self.scopes, self.importer)
+        client::take(number, value, self.scopes, self.schema, self.importer)
     }
 }
 

@@ -97,6 +97,7 @@ fn a_composite_role_is_given_with_all_that_it_contains() {
 fn clients_say_the_same_or_it_is_told() {
     let (server, report) = imported(&[KEYCLOAK]);
     let clients = server.to("/clients/bulk");
+    let access = json!(["access_token", "introspection"]);
     let wiki = json!({
         "client_id": "wiki", "client_name": "Wiki", "client_secret": "0123456789abcdef0123456789abcdef",
         "redirect_uris": ["https://wiki.example.com/callback"],
@@ -105,7 +106,11 @@ fn clients_say_the_same_or_it_is_told() {
         "grant_types": ["authorization_code", "refresh_token", "client_credentials"], "skip_consent": true,
         "scope": "email groups offline_access openid profile roles team",
         "access_token_audiences": ["https://api.example.com"],
-        "settings": { "access_token_lifetime": 300, "pkce": "required" },
+        "settings": { "access_token_lifetime": 300, "pkce": "required", "claims": [
+            { "name": "department", "source": "attribute:department", "form": "first", "destinations": ["id_token", "userinfo"] },
+            { "name": "resource_access", "source": "client_roles", "form": "keycloak", "destinations": access },
+            { "name": "realm_access", "source": "issuer_roles", "form": "keycloak", "destinations": access },
+        ] },
     });
     assert_eq!(clients[0], wiki);
     assert_eq!(
@@ -116,13 +121,46 @@ fn clients_say_the_same_or_it_is_told() {
     for part in [
         "https://wiki.example.com/* has a wildcard",
         "client wiki directAccessGrantsEnabled: the grant is not taken",
-        "client wiki mapper tier: the claim tier",
+        "client wiki mapper tier: the claim tier has no value",
+        "client wiki mapper again: the claim department: it is defined twice",
         "client spa webOrigins: * is no origin",
         "client masked secret: the export hides it",
         "client old : it is disabled",
         "client saml : its protocol is saml",
     ] {
         assert!(told(&report, part), "{part}: {report}");
+    }
+}
+
+#[test]
+fn of_two_mappers_of_one_claim_the_first_is_taken() {
+    let mapper = |name: &str, full_path: &str| {
+        let config = json!({ "claim.name": "groups", "full.path": full_path, "id.token.claim": "true" });
+        json!({ "name": name, "protocolMapper": "oidc-group-membership-mapper", "config": config })
+    };
+    let client = |id: &str, mappers: [Value; 2]| {
+        json!({ "clientId": id, "redirectUris": ["https://a.example/"], "protocolMappers": mappers,
+                "optionalClientScopes": ["teams"] })
+    };
+    let document = json!({
+        "realm": "acme",
+        "clients": [
+            client("paths", [mapper("one", "true"), mapper("two", "false")]),
+            client("names", [mapper("one", "false"), mapper("two", "true")]),
+        ],
+        "clientScopes": [{ "name": "teams", "protocolMappers": [mapper("three", "true")] }],
+    });
+    let (server, report) = imported(&[&document.to_string()]);
+    let clients = server.to("/clients/bulk");
+    let definition = json!({ "name": "groups", "source": "groups", "form": "paths", "destinations": ["id_token", "userinfo"] });
+    assert_eq!(clients[0]["settings"]["claims"], json!([definition]), "{report}");
+    assert_eq!(
+        (&clients[0]["scope"], &clients[1]["scope"]),
+        (&json!("openid teams"), &json!("groups openid teams"))
+    );
+    assert!(clients[1].get("settings").is_none());
+    for part in ["paths mapper two", "paths mapper three", "names mapper two", "names mapper three"] {
+        assert!(told(&report, &format!("client {part}: ")), "{part}: {report}");
     }
 }
 

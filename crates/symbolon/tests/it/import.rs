@@ -325,3 +325,136 @@ fn users_of_cognito_and_authentik_come_in() {
     assert_eq!((counts(&report), of_kind(&report, "given_roles")), ([1, 0, 0], [1, 0, 0]), "{report}");
     assert!(signs_in(&place, "a1@authentik.example"));
 }
+
+/// A realm whose client has mappers, and whose users have attributes.
+fn keycloak_with_mappers(place: &Place) {
+    let mapper = |name: &str, kind: &str, config: Value| {
+        let mut all = json!({ "id.token.claim": "true", "access.token.claim": "true" });
+        all.as_object_mut().unwrap().extend(config.as_object().unwrap().clone());
+        json!({ "name": name, "protocolMapper": format!("oidc-{kind}-mapper"), "config": all })
+    };
+    let access = |config: Value| {
+        let mut config = config;
+        config["id.token.claim"] = json!("false");
+        config["multivalued"] = json!("true");
+        config
+    };
+    let own = [
+        mapper("team", "usermodel-attribute", json!({ "user.attribute": "team", "claim.name": "team" })),
+        mapper(
+            "level",
+            "usermodel-attribute",
+            json!({ "user.attribute": "level", "claim.name": "level", "jsonType.label": "long", "access.token.claim": "false" }),
+        ),
+        mapper("paths", "group-membership", json!({ "claim.name": "groups", "full.path": "true" })),
+        mapper(
+            "first",
+            "usermodel-property",
+            json!({ "user.attribute": "firstName", "claim.name": "first" }),
+        ),
+        mapper(
+            "tier",
+            "hardcoded-claim",
+            json!({ "claim.name": "tier", "claim.value": "5", "jsonType.label": "int", "userinfo.token.claim": "false" }),
+        ),
+        mapper("nested", "hardcoded-claim", json!({ "claim.name": "a.b", "claim.value": "5" })),
+        mapper(
+            "issuer",
+            "hardcoded-claim",
+            json!({ "claim.name": "iss", "claim.value": "https://evil.example" }),
+        ),
+    ];
+    let roles = [
+        mapper("realm roles", "usermodel-realm-role", access(json!({ "claim.name": "realm_access.roles" }))),
+        mapper(
+            "client roles",
+            "usermodel-client-role",
+            access(json!({ "claim.name": "resource_access.${client_id}.roles" })),
+        ),
+    ];
+    let extra = [mapper(
+        "tags",
+        "usermodel-attribute",
+        json!({ "user.attribute": "tags", "claim.name": "tags", "multivalued": "true" }),
+    )];
+    let realm = json!({
+        "realm": "acme",
+        "roles": { "realm": [{ "id": "r-boss", "name": "boss" }], "client": { "wiki": [{ "id": "r-editor", "name": "editor" }] } },
+        "groups": [{ "id": "g-it", "name": "IT", "path": "/IT",
+                     "subGroups": [{ "id": "g-ops", "name": "Ops", "path": "/IT/Ops" }] }],
+        "users": [{
+            "id": "id-ann", "username": "ann", "email": "ann@keycloak.example", "enabled": true, "firstName": "Ann",
+            "groups": ["/IT/Ops"], "realmRoles": ["boss"], "clientRoles": { "wiki": ["editor"] },
+            "attributes": { "team": ["red"], "level": ["5"], "tags": ["a", "b"], "pin": ["1234"], "until": ["soon"] },
+        }],
+        "clients": [{
+            "clientId": "wiki", "secret": "0123456789abcdef0123456789abcdef", "redirectUris": ["https://wiki.example.com/cb"],
+            "protocolMappers": own, "defaultClientScopes": ["profile", "roles"], "optionalClientScopes": ["extra"],
+        }],
+        "clientScopes": [{ "name": "roles", "protocolMappers": roles }, { "name": "extra", "protocolMappers": extra }],
+    });
+    write(place, "realm.json", &realm.to_string());
+}
+
+#[test]
+fn mappers_and_attributes_of_a_realm_become_claims_and_attributes() {
+    let place = Place::new();
+    let _server = place.serve(&[]);
+    keycloak_with_mappers(&place);
+    for (name, kind) in [("team", "string"), ("level", "number"), ("tags", "list"), ("until", "date")] {
+        place.run(&["attribute", "set", name, "--type", kind]).good();
+    }
+    let dry = place.run(&["import", "keycloak", "realm.json", "--dry-run", "--json"]).json();
+    let report = place.run(&["import", "keycloak", "realm.json", "--json"]).json();
+    assert_eq!((counts(&report), of_kind(&report, "clients")), ([1, 0, 0], [1, 0, 0]), "{report}");
+    assert_eq!(dry["not_taken"], report["not_taken"], "a dry run says the same");
+    let part = |name: &str| {
+        let all = report["not_taken"].as_array().unwrap();
+        let part = all.iter().find(|entry| entry["part"] == name);
+        part.map(|part| part["reason"].as_str().unwrap().to_owned()).unwrap_or_default()
+    };
+    assert!(part("mapper nested").contains("member of an object"), "{report}");
+    assert!(part("mapper issuer").contains("the name is reserved"), "{report}");
+    assert!(part("attribute until").contains("must be a date"), "{report}");
+    assert_eq!(report["not_taken"].as_array().unwrap().len(), 3, "{report}");
+    assert!(
+        report["left_out"]["attribute pin"] == 1
+            && report["notes"].to_string().contains("attribute set NAME")
+    );
+
+    let user = || place.run(&["user", "show", "id-ann", "--json"]).json();
+    assert_eq!(user()["attributes"], json!({ "team": "red", "level": 5, "tags": ["a", "b"] }));
+    let preview = |scope: &str| {
+        let (status, answer) =
+            place.admin("GET", &format!("/clients/wiki/preview-tokens?user=id-ann&scope={scope}"), "");
+        assert_eq!(status, 200, "{answer}");
+        answer["preview"].clone()
+    };
+    let shown = preview("openid");
+    for (token, claim, value) in [
+        ("id_token", "team", json!("red")),
+        ("id_token", "level", json!(5)),
+        ("id_token", "groups", json!(["/IT", "/IT/Ops"])),
+        ("id_token", "first", json!("Ann")),
+        ("id_token", "tier", json!(5)),
+        ("id_token", "realm_access", json!(null)),
+        ("id_token", "tags", json!(null)),
+        ("userinfo", "team", json!("red")),
+        ("userinfo", "tier", json!(null)),
+        ("access_token", "team", json!("red")),
+        ("access_token", "level", json!(null)),
+        ("access_token", "realm_access", json!({ "roles": ["boss"] })),
+        ("access_token", "resource_access", json!({ "wiki": { "roles": ["editor"] } })),
+        ("introspection", "tier", json!(5)),
+    ] {
+        assert_eq!(shown[token][claim], value, "{token} {claim}: {shown}");
+    }
+    assert_ne!(shown["id_token"]["iss"], "https://evil.example");
+    assert_eq!(preview("openid%20extra")["id_token"]["tags"], json!(["a", "b"]));
+
+    let client = || place.run(&["client", "show", "wiki", "--json"]).json();
+    let before = (user(), client());
+    let again = place.run(&["import", "keycloak", "realm.json", "--json"]).json();
+    assert_eq!((counts(&again), of_kind(&again, "clients")), ([0, 1, 0], [0, 1, 0]), "{again}");
+    assert_eq!((user(), client()), before, "a repeat changes nothing");
+}

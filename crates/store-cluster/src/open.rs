@@ -33,6 +33,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 4, oldest: 1, sql: include_str!("../migrations/0004_families_of_users.sql") },
     Migration { number: 5, oldest: 1, sql: include_str!("../migrations/0005_groups.sql") },
     Migration { number: 6, oldest: 1, sql: include_str!("../migrations/0006_user_attributes.sql") },
+    Migration { number: 7, oldest: 1, sql: include_str!("../migrations/0007_refusals.sql") },
 ];
 
 /// The shortest timeout during migrations, for a statement and for the wait for another node that migrates.

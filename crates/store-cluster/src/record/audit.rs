@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use symbolon_figures::StoreKind;
-use symbolon_protocol::event::{AuditRecord, Event};
+use symbolon_protocol::event::AuditRecord;
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
@@ -30,6 +30,9 @@ const WRITE: &str = "WITH sums AS (
     SELECT new.issuer, new.at, new.event, new.user_id, new.client_id, new.size, new.document
     FROM unnest($3::text[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[])
          AS new(issuer, at, event, user_id, client_id, size, document)";
+
+/// The condition of the index `audit_of_refusals`: the events of `Event::REFUSALS`.
+const REFUSED: &str = "event IN ('session.sign_in_failed', 'request.refused')";
 
 struct Row {
     issuer: IssuerId,
@@ -90,7 +93,7 @@ fn filtered(issuer: &IssuerId, filter: &AuditFilter) -> Listing {
         listing = listing.only("event = ?", event.name());
     }
     if filter.refused {
-        listing = listing.only("event = ANY(?)", Event::REFUSALS.map(Event::name).to_vec());
+        listing = listing.only_if(REFUSED);
     }
     if let Some(user) = &filter.user {
         listing = listing.only("user_id = ?", user.as_str().to_owned());
@@ -159,5 +162,21 @@ impl Audit for ClusterStore {
                 None => return Ok(trimmed),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use symbolon_protocol::event::Event;
+
+    use super::*;
+
+    #[test]
+    fn the_index_of_refusals_has_every_refusal_and_is_asked_by_its_own_condition() {
+        let migration = include_str!("../../migrations/0007_refusals.sql");
+        assert!(migration.contains(&format!("WHERE {REFUSED};")), "{migration}");
+        let events = Event::REFUSALS.map(|event| format!("'{}'", event.name()));
+        assert!(events.iter().all(|event| REFUSED.contains(event)), "{events:?}");
+        assert_eq!(REFUSED.matches(',').count() + 1, events.len());
     }
 }

@@ -3,7 +3,7 @@
 //! A deletion locks the row of the issuer's sum, so that one node deletes at a time, and every record that is written
 //! meanwhile is counted.
 
-use symbolon_protocol::event::AuditRecord;
+use symbolon_protocol::event::{AuditRecord, Event};
 use symbolon_protocol::id::IssuerId;
 use symbolon_store::StoreError;
 
@@ -16,12 +16,17 @@ pub(super) const PIECE: i64 = 2_000;
 /// Bytes that PostgreSQL adds for a record and its entries in the two indexes, in pages that are as full as usual.
 const AROUND: usize = 150;
 
-/// Bytes of one record: its document, its columns and their places in the two indexes.
+/// Bytes that it adds for the entry of a refused request in the index of these.
+const AROUND_REFUSAL: usize = 40;
+
+/// Bytes of one record: its document, its columns and their places in the indexes.
 pub(super) fn size_of(issuer: &IssuerId, record: &AuditRecord, document: &str) -> i64 {
     let user = record.user.as_ref().map_or(0, |user| user.as_str().len());
     let client = record.client.as_ref().map_or(0, |client| client.as_str().len());
     let columns = 3 * issuer.as_str().len() + record.event.name().len() + 2 * user + client;
-    i64::try_from(document.len() + columns + AROUND).unwrap_or(i64::MAX)
+    let refusal =
+        if Event::REFUSALS.contains(&record.event) { issuer.as_str().len() + AROUND_REFUSAL } else { 0 };
+    i64::try_from(document.len() + columns + refusal + AROUND).unwrap_or(i64::MAX)
 }
 
 /// One step towards a log of `most` bytes: deletes some of the oldest records of the issuer whose records take the most

@@ -40,6 +40,13 @@ impl Listing {
         self
     }
 
+    /// Only those that meet `condition`, which has no parameter and is a constant of the program.
+    pub(super) fn only_if(mut self, condition: &str) -> Self {
+        self.conditions.push_str(" AND ");
+        self.conditions.push_str(condition);
+        self
+    }
+
     /// Only those whose text that `condition` names, stored in lower case, contains the text searched for.
     pub(super) fn searched(self, condition: &'static str, page: &PageRequest) -> Self {
         match page.text() {

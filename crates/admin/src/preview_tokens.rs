@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use symbolon_protocol::claim_definition::{ClaimInput, ClaimSet, Destination, NO_CLAIMS};
+use symbolon_protocol::claim_definition::{ClaimFailure, ClaimInput, ClaimSet, Destination, NO_CLAIMS};
 use symbolon_protocol::client::{Client, GrantType};
 use symbolon_protocol::id::UserId;
 use symbolon_protocol::scope::Scope;
@@ -63,8 +63,8 @@ async fn preview(call: Call) -> Answer {
     let settings = call.issuer.settings.load_full();
     let claims = call.issuer.claims_for(&settings, &client);
     let defined = (&*settings, claims.as_deref().unwrap_or(&NO_CLAIMS));
-    let plan = plan(&call, (&*client, defined), &user.id, (scope, &targets), &records);
-    Ok(ok(&json!({ "preview": view(&call, &plan, records, defined)? })))
+    let (plan, failures) = plan(&call, (&*client, defined), &user.id, (scope, &targets), &records);
+    Ok(ok(&json!({ "preview": view(&call, &plan, failures, records, defined)? })))
 }
 
 /// The user that the query names, who may sign in.
@@ -87,14 +87,15 @@ fn scope(call: &Call, client: &Client) -> Result<Scope, AdminError> {
     Ok(granted)
 }
 
-/// The tokens of a refresh, which are those of a sign-in but for what a preview leaves out.
+/// The tokens of a refresh, which are those of a sign-in but for what a preview leaves out, and the claims that failed and are
+/// missing from them.
 fn plan(
     call: &Call,
     (client, (settings, claims)): (&Client, (&IssuerSettings, &ClaimSet)),
     user: &UserId,
     (scope, targets): (Scope, &[&str]),
     records: &UserRecords,
-) -> IssuePlan {
+) -> (IssuePlan, Vec<ClaimFailure>) {
     let context = Context {
         issuer: &call.issuer.record,
         settings,
@@ -106,20 +107,20 @@ fn plan(
     let family = admin_created::family_of(call, client, user.clone(), scope.clone());
     let mut plan = refresh_token::issue(&context, &family, scope, false);
     plan.access.limit_to(targets);
-    // A claim that fails is missing from the preview, as it would be from the tokens.
-    plan.release(&context, records.clone());
-    plan
+    let failures = plan.release(&context, records.clone());
+    (plan, failures)
 }
 
 fn view(
     call: &Call,
     plan: &IssuePlan,
+    mut failures: Vec<ClaimFailure>,
     records: UserRecords,
     (settings, defined): (&IssuerSettings, &ClaimSet),
 ) -> Result<Value, AdminError> {
     let access = &plan.access;
     let is_cut = records.entitlements.as_ref().is_some_and(|held| held.is_cut);
-    let introspection = introspection(access, &records, defined)?;
+    let introspection = introspection(access, &records, defined, &mut failures)?;
     let id_token = match &plan.id {
         Some(id) => claims(&id.to_json())?,
         None => Value::Null,
@@ -127,7 +128,7 @@ fn view(
     // UserInfo takes only tokens that are for the issuer and have the scope `openid`.
     let info = userinfo::check(access, &call.issuer.url, call.now())
         .and_then(|()| userinfo::claims(access, records, &settings.attributes))
-        .map(|info| info.define(defined, &mut Vec::new()).to_json());
+        .map(|info| info.define(defined, &mut failures).to_json());
     let userinfo = match info {
         Ok(info) => claims(&info)?,
         Err(_) => Value::Null,
@@ -139,7 +140,18 @@ fn view(
         "userinfo": userinfo,
         "introspection": introspection,
         "is_cut": is_cut,
+        "failures": failed(&failures, defined),
     }))
+}
+
+/// The claims that are defined, and missing because they failed or cannot be used at all.
+fn failed(failures: &[ClaimFailure], defined: &ClaimSet) -> Vec<Value> {
+    let of_this_user = failures.iter().map(|failure| {
+        json!({ "name": failure.name, "destination": failure.destination.as_str(), "why": failure.why })
+    });
+    let of_every_user =
+        defined.broken().iter().map(|refused| json!({ "name": refused.name, "why": refused.why }));
+    of_this_user.chain(of_every_user).collect()
 }
 
 /// The claims of definitions that introspection would add to its answer.
@@ -147,9 +159,10 @@ fn introspection(
     access: &AccessToken,
     records: &UserRecords,
     defined: &ClaimSet,
+    failures: &mut Vec<ClaimFailure>,
 ) -> Result<Value, AdminError> {
     let input = ClaimInput::for_audience(access, records);
-    let claims = defined.write(Destination::Introspection, input, &mut Vec::new());
+    let claims = defined.write(Destination::Introspection, input, failures);
     claims.to_value().map_err(AdminError::internal)
 }
 

@@ -53,7 +53,13 @@ fn claims(settings: &IssuerSettings) -> Vec<&str> {
     let attributes = settings.attributes.definitions().iter().filter(|definition| definition.scope.is_some());
     let mut all = standard_claims();
     all.extend(attributes.map(|definition| definition.name.as_str()));
-    all.retain(|name| settings.claims.iter().all(|definition| definition.name != *name));
+    // Whether an address or number was verified is told of the user's own alone, and goes with it.
+    let goes_with = |name| match name {
+        "email_verified" => "email",
+        "phone_number_verified" => "phone_number",
+        name => name,
+    };
+    all.retain(|name| settings.claims.iter().all(|definition| definition.name != goes_with(name)));
     for definition in settings.claims.iter().filter(|definition| definition.origin != Origin::Off) {
         let is_shown = [Destination::IdToken, Destination::Userinfo]
             .into_iter()

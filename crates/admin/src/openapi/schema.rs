@@ -295,8 +295,9 @@ fn clients() -> Schemas {
         "type": "boolean",
         "description": "Whether the user has more groups or roles than tokens carry, so that some are left out.",
     });
+    let failure = object(&["name", "why"], &[("name", text()), ("destination", text()), ("why", text())]);
     let preview = object(
-        &["scope", "id_token", "access_token", "userinfo", "introspection", "is_cut"],
+        &["scope", "id_token", "access_token", "userinfo", "introspection", "is_cut", "failures"],
         &[
             ("scope", text()),
             ("id_token", optional(&claims)),
@@ -304,6 +305,7 @@ fn clients() -> Schemas {
             ("userinfo", optional(&claims)),
             ("introspection", claims),
             ("is_cut", is_cut),
+            ("failures", list(failure)),
         ],
     );
     vec![

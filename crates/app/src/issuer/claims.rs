@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
+use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use symbolon_protocol::claim_definition::{ClaimDefinition, ClaimFailure, ClaimSet};
 use symbolon_protocol::client::Client;
@@ -14,8 +15,11 @@ use symbolon_protocol::time::Timestamp;
 
 use super::IssuerState;
 
-/// How many clients with definitions of their own are kept prepared.
-const CLIENTS: usize = 1_000;
+/// How much memory the prepared definitions of clients with their own take, in bytes, about.
+const MOST_MEMORY: u64 = 32 << 20;
+
+/// What those of a usual client take.
+const USUAL: u64 = 32 << 10;
 
 /// One line of the log in this time tells of failed claims, so that a flood of tokens is no flood of lines.
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
@@ -24,7 +28,7 @@ const BETWEEN_LINES: Duration = Duration::from_secs(10);
 pub struct IssuerClaims {
     /// Those of clients without their own; `None` if there are none.
     of_issuer: ArcSwapOption<ClaimSet>,
-    of_clients: Cache<ClientId, Arc<OfClient>>,
+    of_clients: Cache<ClientId, Arc<OfClient>, ByMemory>,
     untold: Mutex<Untold>,
 }
 
@@ -33,6 +37,15 @@ struct OfClient {
     settings: Arc<IssuerSettings>,
     own: Vec<ClaimDefinition>,
     claims: Arc<ClaimSet>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct ByMemory;
+
+impl Weighter<ClientId, Arc<OfClient>> for ByMemory {
+    fn weight(&self, _: &ClientId, client: &Arc<OfClient>) -> u64 {
+        client.claims.weight()
+    }
 }
 
 /// Failures since the last line of the log.
@@ -59,7 +72,7 @@ impl IssuerClaims {
     pub(super) fn new(url: &str, settings: &IssuerSettings) -> Self {
         Self {
             of_issuer: ArcSwapOption::new(prepared(url, settings)),
-            of_clients: Cache::new(CLIENTS),
+            of_clients: Cache::with_weighter((MOST_MEMORY / USUAL) as usize, MOST_MEMORY, ByMemory),
             untold: Mutex::default(),
         }
     }

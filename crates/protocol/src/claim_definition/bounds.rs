@@ -154,8 +154,8 @@ impl Cost {
     }
 }
 
-/// Whether an expression is admitted, and what it names.
-pub(super) fn admit(root: &IdedExpr) -> Result<Uses, String> {
+/// Whether an expression is admitted, what it names, and how many steps it takes at most.
+pub(super) fn admit(root: &IdedExpr) -> Result<(Uses, u64), String> {
     let mut walk = Walk { uses: Uses::default(), parts: 0, loops: Vec::new() };
     let cost = walk.expression(root, 0)?;
     if cost.steps > MOST_STEPS {
@@ -164,7 +164,7 @@ pub(super) fn admit(root: &IdedExpr) -> Result<Uses, String> {
              let it go through fewer lists, and make shorter texts"
         ));
     }
-    Ok(walk.uses)
+    Ok((walk.uses, cost.steps))
 }
 
 struct Walk<'e> {
@@ -280,11 +280,36 @@ impl<'e> Walk<'e> {
         Ok(Cost::new(size, operand.steps))
     }
 
-    /// Whether a part is `user.attributes`.
+    /// Whether a part is `user.attributes`, or begins with it: names of attributes may have dots, and the interpreter looks
+    /// for `user.attributes.a.b` by that whole name.
     fn is_attributes(&self, part: &IdedExpr) -> bool {
         let Expr::Select(select) = &part.expr else { return false };
-        let is_user = matches!(&select.operand.expr, Expr::Ident(name) if name == "user");
-        is_user && select.field == "attributes" && self.loops.iter().all(|(own, _)| *own != "user")
+        if self.is_user(&select.operand) {
+            select.field == "attributes"
+        } else {
+            self.is_attributes(&select.operand)
+        }
+    }
+
+    fn is_user(&self, part: &IdedExpr) -> bool {
+        let is_named = matches!(&part.expr, Expr::Ident(name) if name == "user");
+        is_named && self.loops.iter().all(|(own, _)| *own != "user")
+    }
+
+    /// Refuses a loop through what has no order, because its result would be another one each time, and through what is no
+    /// list at all.
+    fn check_range(&self, range: &IdedExpr, size: Size) -> Result<(), String> {
+        let is_all_attributes = matches!(&range.expr, Expr::Select(select)
+            if self.is_user(&select.operand) && select.field == "attributes");
+        if is_all_attributes || self.is_user(range) || matches!(range.expr, Expr::Map(_)) {
+            return Err("a map has no order: name its members, instead of going through it".to_owned());
+        }
+        if size.items == 0 && size.bytes > 0 {
+            return Err(
+                "map, filter, all, exists and exists_one go through a list, and this is none".to_owned()
+            );
+        }
+        Ok(())
     }
 
     fn call(&mut self, call: &'e CallExpr, depth: usize) -> Result<Cost, String> {
@@ -322,6 +347,7 @@ impl<'e> Walk<'e> {
             return Err(unknown_part());
         }
         let range = self.expression(&made.iter_range, depth + 1)?;
+        self.check_range(&made.iter_range, range.size)?;
         let begin = self.expression(&made.accu_init, depth + 1)?;
         // A list has few large items and the rest are small ones, if that is worst; never all of them large beyond its
         // bytes. So as many rounds as fit are counted with the largest item, and all of them with a small one.
@@ -402,8 +428,8 @@ fn result_size(name: &str, of: &[Size]) -> Size {
         operators::ADD => first.and(second),
         operators::INDEX => first.item_of(first.item),
         "lowerAscii" | "upperAscii" | "trim" | "substring" => Size::text(first.bytes),
-        // A number has 24 digits at most.
-        "string" => Size::text(first.bytes.max(32)),
+        // A small number is written with all its zeros: 5e-324 has 326 characters.
+        "string" => Size::text(first.bytes.max(400)),
         // The new text may stand before, between and after all characters of the old one.
         "replace" => {
             Size::text(first.bytes.saturating_add(first.bytes.saturating_add(1).saturating_mul(third.bytes)))

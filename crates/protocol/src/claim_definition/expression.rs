@@ -50,6 +50,8 @@ static FUNCTIONS: LazyLock<Arc<Env>> = LazyLock::new(|| {
 pub(super) struct Expression {
     root: IdedExpr,
     uses: Uses,
+    /// How many steps it takes at most.
+    steps: u64,
 }
 
 /// What an evaluation came to, if it did not fail.
@@ -77,8 +79,13 @@ impl Expression {
             let (at, why) = first.map_or((0, String::new()), |error| (error.pos.1, error.msg));
             reason(&format!("the expression cannot be read, at character {at}: {why}"))
         })?;
-        let uses = bounds::admit(&root).map_err(|why| reason(&why))?;
-        Ok(Self { root, uses })
+        let (uses, steps) = bounds::admit(&root).map_err(|why| reason(&why))?;
+        Ok(Self { root, uses, steps })
+    }
+
+    /// How many steps it takes at most.
+    pub(super) fn steps(&self) -> u64 {
+        self.steps
     }
 
     /// The variables that it names.

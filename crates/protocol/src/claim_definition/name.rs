@@ -1,8 +1,11 @@
 //! Names of claims: which can be defined.
 
+use super::source::standard_claims;
+use crate::scope::{GROUPS, ROLES};
+
 /// The claims that say what a token is, whose it is and how it is bound, the members of introspection's answer, and the
 /// lineage of this server's access tokens. Whoever reads a token decides by them, so no definition may write them.
-const RESERVED: [&str; 44] = [
+const RESERVED: [&str; 45] = [
     // RFC 7519 4.1.
     "iss",
     "sub",
@@ -23,6 +26,8 @@ const RESERVED: [&str; 44] = [
     "sid",
     "events",
     "sub_jwk",
+    // RFC 9493 3.
+    "sub_id",
     // OpenID Connect Core 5.6.2: they say where other claims are.
     "_claim_names",
     "_claim_sources",
@@ -70,8 +75,13 @@ pub(super) fn refuses(name: &str) -> Option<&'static str> {
             "a name must have 1 to 200 visible ASCII characters, but no quotation mark and no backslash",
         );
     }
-    if RESERVED.contains(&name) {
+    // Some relying parties look claims up whatever their case, and the last one found counts for them.
+    if RESERVED.iter().any(|own| own.eq_ignore_ascii_case(name)) {
         return Some("the name is reserved: whoever reads a token decides by this claim");
+    }
+    let is_nearly = |own: &&str| own.eq_ignore_ascii_case(name) && *own != name;
+    if standard_claims().chain(["address", GROUPS, ROLES]).any(|own| is_nearly(&own)) {
+        return Some("the name differs from that of a standard claim by its case alone");
     }
     None
 }

@@ -44,6 +44,8 @@ struct Prepared {
     destinations: Destinations,
     maker: Maker,
     needs: RecordsNeeded,
+    /// About how many bytes of memory it takes.
+    weight: u64,
 }
 
 #[derive(Debug)]
@@ -82,6 +84,12 @@ impl<'a> ClaimInput<'a> {
         Self { token, records, roles_of: token.roles_client(), attributes: &NO_ATTRIBUTES }
     }
 }
+
+/// The most that defined claims take in an access token, in bytes. It is sent in a header, for which servers have 8 to 32 KiB.
+const LARGEST_IN_ACCESS_TOKEN: usize = 16 << 10;
+
+/// The most that they take elsewhere, in bytes.
+const LARGEST: usize = 64 << 10;
 
 /// Defined claims, as the members of a JSON object that has members before them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -143,6 +151,11 @@ impl ClaimSet {
         self.claims.is_empty() && self.replaced == Replaced::NONE && self.replaced_attributes.is_empty()
     }
 
+    /// About how many bytes of memory the set takes.
+    pub fn weight(&self) -> u64 {
+        self.claims.iter().fold(1_000, |sum, claim| sum.saturating_add(claim.weight))
+    }
+
     /// The definitions that could not be used.
     pub fn broken(&self) -> &[Refused] {
         &self.broken
@@ -177,10 +190,21 @@ impl ClaimSet {
         }
         let mut variables = Variables::new(ClaimInput { attributes: &self.attributes, ..input });
         let mut json = Vec::new();
+        let largest = match destination {
+            Destination::AccessToken => LARGEST_IN_ACCESS_TOKEN,
+            Destination::IdToken | Destination::Userinfo | Destination::Introspection => LARGEST,
+        };
         for claim in self.due(destination, &input.token.scope) {
             let begin = json.len();
             json.extend_from_slice(&claim.head);
-            match claim.write_value(&mut variables, &mut json) {
+            let written = claim.write_value(&mut variables, &mut json);
+            let is_too_large = matches!(written, Ok(Evaluated::Written)) && json.len() > largest;
+            match written {
+                Ok(Evaluated::Written) if is_too_large => {
+                    json.truncate(begin);
+                    let why = format!("the claims that are defined take more than {largest} bytes together");
+                    failures.push(ClaimFailure { name: claim.name.clone(), destination, why });
+                }
                 Ok(Evaluated::Written) => {}
                 Ok(Evaluated::Absent) => json.truncate(begin),
                 Err(why) => {
@@ -199,6 +223,17 @@ impl ClaimSet {
                 && claim.scope.as_deref().is_none_or(|token| scope.contains(token))
         })
     }
+}
+
+/// About how many bytes of memory a prepared definition takes. Each byte of an expression may be a part of it.
+fn weight(definition: &ClaimDefinition) -> u64 {
+    let text = match &definition.origin {
+        Origin::Expression(text) => text.len() * 100,
+        Origin::Constant(value) => value.to_string().len(),
+        Origin::Source { prefix, .. } => prefix.len(),
+        Origin::Off => 0,
+    };
+    500 + text as u64
 }
 
 impl Prepared {
@@ -221,6 +256,7 @@ impl Prepared {
         let mut head = vec![b','];
         push_name(&mut head, &definition.name);
         Ok(Some(Self {
+            weight: weight(definition),
             name: definition.name.clone(),
             head: head.into_boxed_slice(),
             scope: definition.scope.clone(),

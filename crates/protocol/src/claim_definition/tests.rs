@@ -127,6 +127,12 @@ fn claims_by_which_tokens_are_judged_cannot_be_defined() {
         assert_eq!(shown(&set, "openid", &records()), json!({}), "{name}");
         assert_eq!(set.broken().len(), 1);
     }
+    for name in ["Sub", "SUB", "Email_Verified", "sub_id"] {
+        assert!(refusal(json!({ "name": name, "value": 1 })).contains("reserved"), "{name}");
+    }
+    for name in ["Email", "GROUPS", "Roles", "Address", "Given_Name"] {
+        assert!(refusal(json!({ "name": name, "value": 1 })).contains("by its case alone"), "{name}");
+    }
     for name in ["", "a b", "a\"b", "a\\b", "gr\u{fc}n", &"x".repeat(201)] {
         assert!(refusal(json!({ "name": name, "value": 1 })).contains("visible ASCII"), "{name}");
     }
@@ -135,6 +141,33 @@ fn claims_by_which_tokens_are_judged_cannot_be_defined() {
     {
         assert_eq!(check(&[definition(json!({ "name": name, "value": 1 })).unwrap()]), Ok(()), "{name}");
     }
+}
+
+/// A token that grows beyond what headers hold breaks every request.
+#[test]
+fn all_claims_of_a_token_are_bounded_together() {
+    let text = "x".repeat(4_000);
+    let many: Vec<Json> = (0..20)
+        .map(|n| json!({ "name": format!("c{n}"), "value": text, "destinations": ["access_token", "userinfo"] }))
+        .collect();
+    let set = set(Json::Array(many), json!([]));
+    let token = access_token("app", "openid");
+    let records = records();
+    for (destination, most) in [(Destination::AccessToken, 16 << 10), (Destination::Userinfo, 64 << 10)] {
+        let mut failures = Vec::new();
+        let written = set.write(destination, ClaimInput::for_client(&token, &records), &mut failures);
+        assert!(written.as_bytes().len() <= most && written.as_bytes().len() > most - 5_000);
+        assert_eq!(written.to_value().unwrap().as_object().unwrap().len() + failures.len(), 20);
+        assert!(failures.iter().all(|failure| failure.why.contains("together")), "{failures:?}");
+    }
+}
+
+#[test]
+fn the_steps_of_all_expressions_are_bounded_together() {
+    let slow = |n: usize| json!({ "name": format!("c{n}"), "expression": "groups.map(g, g.lowerAscii())" });
+    let slow: Vec<_> = (0..50).map(|n| definition(slow(n)).unwrap()).collect();
+    assert!(slow.iter().all(|one| check(std::slice::from_ref(one)).is_ok()));
+    assert!(check(&slow).unwrap_err().to_string().contains("2,000,000 steps"));
 }
 
 /// Every claim of this server's tokens that is not about the user is reserved.

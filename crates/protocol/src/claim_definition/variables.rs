@@ -4,6 +4,7 @@
 //! from the record, and nothing else of the record is looked at. Lists are made once, and only those that are named.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use cel::common::types::{CelBool, CelDouble, CelInt, CelList, CelMap, CelMapKey, CelString};
 use cel::common::value::{CowVal, Val};
@@ -21,11 +22,13 @@ pub(super) struct Variables<'a> {
     groups: Option<CelList<'a>>,
     roles: Option<CelList<'a>>,
     scope: Option<CelList<'a>>,
+    /// Everything of the user, made once: a loop may ask for what this user does not have in every round.
+    whole_user: OnceLock<CelMap<'a>>,
 }
 
 impl<'a> Variables<'a> {
     pub(super) fn new(input: ClaimInput<'a>) -> Self {
-        Self { input, groups: None, roles: None, scope: None }
+        Self { input, groups: None, roles: None, scope: None, whole_user: OnceLock::new() }
     }
 
     pub(super) fn input(&self) -> ClaimInput<'a> {
@@ -52,7 +55,7 @@ impl<'a> Variables<'a> {
         self.input.records.user.as_deref()
     }
 
-    /// Everything of the user, for a look by a computed name and for `has(user.NAME)`.
+    /// Everything of the user, for a look by a computed name, for `has(user.NAME)`, and for a name that the user has not.
     fn whole_user(&self) -> CelMap<'a> {
         let mut members: HashMap<CelMapKey<'a>, Box<dyn Val + 'a>> = HashMap::new();
         members.insert(CelMapKey::from("id"), Box::new(CelString::from(self.input.token.sub.as_str())));
@@ -96,7 +99,10 @@ impl VariableResolver for Variables<'_> {
             "roles" => listed(&self.roles),
             "scope" => listed(&self.scope),
             "client.id" => Some(CowVal::owned(CelString::from(self.input.token.client_id.as_str()))),
-            "user" => Some(CowVal::owned(self.whole_user())),
+            "user" => {
+                let whole = self.whole_user.get_or_init(|| self.whole_user());
+                Some(CowVal::Borrowed(whole as &'b (dyn Val + 'b)))
+            }
             "user.attributes" => Some(CowVal::owned(self.attributes())),
             _ => self.member(variable.strip_prefix("user.")?).map(CowVal::Owned),
         }

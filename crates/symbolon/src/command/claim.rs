@@ -227,15 +227,28 @@ fn test(matches: &ArgMatches) -> Result<(), CommandError> {
     let answer = api.ask(Method::GET, &path, None)?;
     api.close()?;
     let preview = answer.get("preview").cloned().unwrap_or_default();
-    let values: Map<String, Value> = DESTINATIONS
+    let failures: Vec<Value> = preview
+        .get("failures")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter(|failure| is_named(failure, name))
+        .cloned()
+        .collect();
+    let mut values: Map<String, Value> = DESTINATIONS
         .into_iter()
         .map(|place| {
             let value = preview.get(place).and_then(|claims| claims.get(name));
             (place.to_owned(), value.cloned().unwrap_or_default())
         })
         .collect();
-    let shown: String =
+    let mut shown: String =
         values.iter().map(|(place, value)| format!("{place:14}{}\n", line(&value.to_string()))).collect();
+    for failure in &failures {
+        let text = |member| failure.get(member).and_then(Value::as_str).unwrap_or("every token");
+        shown.push_str(&format!("left out of {}: {}\n", line(text("destination")), line(text("why"))));
+    }
+    values.insert("failures".to_owned(), Value::Array(failures));
     Ok(print(matches, &Value::Object(values), |_| shown)?)
 }
 

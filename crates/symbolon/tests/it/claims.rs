@@ -40,7 +40,7 @@ fn claims(place: &Place) {
     assert_eq!(test("https://x.example/mail")["id_token"], json!(["ann@example.com"]));
     assert_eq!(
         test("own"),
-        json!({ "id_token": 7, "access_token": null, "userinfo": 7, "introspection": null })
+        json!({ "id_token": 7, "access_token": null, "userinfo": 7, "introspection": null, "failures": [] })
     );
     assert!(test("size")["introspection"].is_null(), "switched off for this client");
 

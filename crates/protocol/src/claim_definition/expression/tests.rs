@@ -141,6 +141,33 @@ fn what_fails_for_somebody_is_refused() {
 }
 
 #[test]
+fn only_lists_are_gone_through() {
+    for text in ["user.attributes.map(k, k)", "user.map(k, k)", "{'a': 1, 'b': 2}.map(k, k)[0]"] {
+        assert!(refused(text).contains("no order"), "{text}");
+    }
+    for text in ["user.email.map(c, c)", "client.id.filter(c, true)", "size(groups).map(c, c)"] {
+        assert!(refused(text).contains("go through a list"), "{text}");
+    }
+    assert!(Expression::compile("user.attributes.teams.map(t, 'x:' + t)").is_ok());
+    assert!(Expression::compile("user.attributes.a.b.exists(t, t == 'x')").is_ok());
+}
+
+#[test]
+fn what_the_user_has_not_costs_a_round_of_a_loop_little() {
+    let mut user = user();
+    user.profile = Default::default();
+    let mut held = entitlements();
+    held.groups = held.groups.iter().cycle().take(1_000).cloned().collect();
+    let records = UserRecords { user: Some(Arc::new(user)), entitlements: Some(Arc::new(held)) };
+    let terms = vec!["user.name[0]"; 65].join("||");
+    let text = format!("size(groups) < 51 ? false : groups.exists(g, {terms})");
+    let before = std::time::Instant::now();
+    assert_eq!(evaluated(&text, &records), Ok(None));
+    // With the whole user made anew for each of 65,000 looks it took minutes here.
+    assert!(before.elapsed().as_secs() < 20, "{:?}", before.elapsed());
+}
+
+#[test]
 fn what_grows_is_refused() {
     for text in [
         // By the size of the result, for 50 groups.
@@ -153,6 +180,12 @@ fn what_grows_is_refused() {
         "roles.filter(r, groups.exists(g, g == r))",
         "groups.join('').split('').join('').split('').map(c, c + groups.join(''))",
         &format!("'{0}'.replace('', '{0}').replace('', '{0}')", "x".repeat(300)),
+        // A small number is a long text.
+        "size(string(5e-324).replace('', string(5e-324)).replace('', string(5e-324)))",
+        // The name of an attribute may have dots.
+        "user.attributes.a.b.map(x, x.replace('', x).replace('', x))",
+        "user.attributes.a.map(x, x.replace('', x).replace('', x))",
+        "user.attributes['a.b'].map(x, x.replace('', x).replace('', x))",
     ] {
         let told = refused(text);
         let is_known =

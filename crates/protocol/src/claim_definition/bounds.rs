@@ -62,6 +62,8 @@ const METHODS: [&str; 11] = [
 pub(super) struct Uses {
     /// Something of the user's record.
     pub(super) user: bool,
+    /// Something of it in a loop, each round of which may look into the whole of it in vain.
+    pub(super) user_in_loop: bool,
     pub(super) groups: bool,
     pub(super) roles: bool,
     pub(super) scope: bool,
@@ -221,6 +223,9 @@ impl<'e> Walk<'e> {
                 None => Cost::new(*size, size.pass()),
                 Some(_) => Cost::new(size.item_of(size.item), size.pass()),
             });
+        }
+        if name == "user" {
+            self.uses.user_in_loop |= !self.loops.is_empty();
         }
         let names = Size::texts(MOST_HELD as u64, LONGEST_NAME);
         match (name, member) {

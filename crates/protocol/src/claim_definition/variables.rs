@@ -4,7 +4,6 @@
 //! from the record, and nothing else of the record is looked at. Lists are made once, and only those that are named.
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
 
 use cel::common::types::{CelBool, CelDouble, CelInt, CelList, CelMap, CelMapKey, CelString};
 use cel::common::value::{CowVal, Val};
@@ -22,13 +21,12 @@ pub(super) struct Variables<'a> {
     groups: Option<CelList<'a>>,
     roles: Option<CelList<'a>>,
     scope: Option<CelList<'a>>,
-    /// Everything of the user, made once: a loop may ask for what this user does not have in every round.
-    whole_user: OnceLock<CelMap<'a>>,
+    whole_user: Option<CelMap<'a>>,
 }
 
 impl<'a> Variables<'a> {
     pub(super) fn new(input: ClaimInput<'a>) -> Self {
-        Self { input, groups: None, roles: None, scope: None, whole_user: OnceLock::new() }
+        Self { input, groups: None, roles: None, scope: None, whole_user: None }
     }
 
     pub(super) fn input(&self) -> ClaimInput<'a> {
@@ -46,6 +44,9 @@ impl<'a> Variables<'a> {
         if uses.roles && self.roles.is_none() {
             self.roles = Some(list(held.into_iter().flat_map(|held| role_names(held, roles_of))));
         }
+        if uses.user_in_loop && self.whole_user.is_none() {
+            self.whole_user = Some(self.made_whole_user());
+        }
         if uses.scope && self.scope.is_none() {
             self.scope = Some(list(token.scope.iter()));
         }
@@ -56,7 +57,7 @@ impl<'a> Variables<'a> {
     }
 
     /// Everything of the user, for a look by a computed name, for `has(user.NAME)`, and for a name that the user has not.
-    fn whole_user(&self) -> CelMap<'a> {
+    fn made_whole_user(&self) -> CelMap<'a> {
         let mut members: HashMap<CelMapKey<'a>, Box<dyn Val + 'a>> = HashMap::new();
         members.insert(CelMapKey::from("id"), Box::new(CelString::from(self.input.token.sub.as_str())));
         if let Some(user) = self.user() {
@@ -99,10 +100,10 @@ impl VariableResolver for Variables<'_> {
             "roles" => listed(&self.roles),
             "scope" => listed(&self.scope),
             "client.id" => Some(CowVal::owned(CelString::from(self.input.token.client_id.as_str()))),
-            "user" => {
-                let whole = self.whole_user.get_or_init(|| self.whole_user());
-                Some(CowVal::Borrowed(whole as &'b (dyn Val + 'b)))
-            }
+            "user" => match &self.whole_user {
+                Some(whole) => Some(CowVal::Borrowed(whole as &'b (dyn Val + 'b))),
+                None => Some(CowVal::owned(self.made_whole_user())),
+            },
             "user.attributes" => Some(CowVal::owned(self.attributes())),
             _ => self.member(variable.strip_prefix("user.")?).map(CowVal::Owned),
         }

@@ -228,6 +228,15 @@ impl TestServer {
         self.nodes.iter().map(|node| node.url.clone()).collect()
     }
 
+    /// The value of a counter of whole numbers, summed up over all nodes. `line` is how its line begins, with labels.
+    pub fn counted(&self, line: &str) -> u64 {
+        let of = |page: String| {
+            let shown = page.lines().find_map(|shown| shown.strip_prefix(line)).unwrap_or_default();
+            shown.trim().parse::<u64>().unwrap_or_else(|_| panic!("no {line}"))
+        };
+        self.nodes.iter().map(|node| of(node.app.registry.render(&[]))).sum()
+    }
+
     /// The state of another process with the same store. Its issuers are not loaded, and it serves nothing.
     pub fn another(&self, issuer: &str) -> Arc<App> {
         let config = config(&Options::default(), issuer, SocketAddr::from(([127, 0, 0, 1], 1)));

@@ -24,7 +24,9 @@ use symbolon_app::audit::ChangedFields;
 use symbolon_app::http::Failure;
 
 pub(super) use attributes::{check, made, shown, taken, taken_of_new};
-pub(super) use record::{Described, GivenPassword, id, password, view};
+#[cfg(any(test, feature = "fuzz"))]
+pub(super) use record::view;
+pub(super) use record::{Described, GivenPassword, id, password};
 
 /// The filter for listing and export.
 pub(super) const VERIFIED: Parameter =

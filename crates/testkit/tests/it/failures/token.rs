@@ -95,6 +95,8 @@ pub(super) const CASES: [Case<Bench>; 18] = [
             let api = bench.client(json!({ "audiences": ["https://api.example"] }));
             let answer = bench.post(id, &api, "/introspect", &[("token", &token(bench))]);
             assert_eq!(answer.json(), json!({ "active": false }));
+            // Which waits until the record of another node is there.
+            explained(&bench.server, "", id);
             let failures = format!("/clients/{}/failures", api.client_id);
             let found = bench.server.admin("GET", &failures, None).json();
             assert_eq!(found["failures"][0]["request_id"], id, "it is the API that wants to know: {found}");

@@ -100,7 +100,8 @@ async fn new(known: &Known, line: Line) -> Result<Unsigned, AdminError> {
         };
         let user = call.app.store.user(call.id(), &user).await?;
         let records = UserRecords { user, entitlements };
-        release_to_access_token(&context, &mut token, &records);
+        let failures = release_to_access_token(&context, &mut token, &records);
+        call.app.note_failed_claims(&call.issuer, &client.client_id, &failures);
     }
     signing_keys::ensure(call, std::iter::once(algorithm)).await?;
     let typ = client.settings.access_token_typ.unwrap_or_default();

@@ -88,6 +88,15 @@ pub struct Replaced(u32);
 /// The claims about a user besides the texts of the scope `profile` that a definition can replace.
 const OTHERS: [&str; 5] = ["email", "phone_number", "address", GROUPS, ROLES];
 
+/// Places in [`OTHERS`].
+mod place {
+    pub(super) const EMAIL: usize = 0;
+    pub(super) const PHONE_NUMBER: usize = 1;
+    pub(super) const ADDRESS: usize = 2;
+    pub(super) const GROUPS: usize = 3;
+    pub(super) const ROLES: usize = 4;
+}
+
 impl Replaced {
     /// None.
     pub const NONE: Self = Self(0);
@@ -109,7 +118,7 @@ impl Replaced {
 
     /// Whether a definition takes the place of `roles`.
     pub(crate) fn roles(self) -> bool {
-        self.holds_other(4)
+        self.holds_other(place::ROLES)
     }
 }
 
@@ -167,7 +176,7 @@ impl UserClaims {
             self.write_user(user, json);
         }
         let Some(entitlements) = &self.records.entitlements else { return };
-        if self.requested.groups && !self.replaced.holds_other(3) {
+        if self.requested.groups && !self.replaced.holds_other(place::GROUPS) {
             json.texts("groups", entitlements.groups.iter().map(|group| group.name.as_str()));
         }
         if self.requested.roles && !self.replaced.roles() {
@@ -184,19 +193,19 @@ impl UserClaims {
         // Whether an address was verified is told of the user's own address alone: what a definition puts in its place may
         // be another one.
         if let Some(email) =
-            user.email.as_deref().filter(|_| self.requested.email && !self.replaced.holds_other(0))
+            user.email.as_deref().filter(|_| self.requested.email && !self.replaced.holds_other(place::EMAIL))
         {
             json.text("email", email);
             json.flag("email_verified", user.email_verified);
         }
-        if self.requested.address && !self.replaced.holds_other(2) {
+        if self.requested.address && !self.replaced.holds_other(place::ADDRESS) {
             json.optional_value("address", user.profile.address.as_deref());
         }
         if let Some(number) = user
             .profile
             .phone_number
             .as_deref()
-            .filter(|_| self.requested.phone && !self.replaced.holds_other(1))
+            .filter(|_| self.requested.phone && !self.replaced.holds_other(place::PHONE_NUMBER))
         {
             json.text("phone_number", number);
             json.flag("phone_number_verified", user.profile.phone_number_verified.unwrap_or(false));

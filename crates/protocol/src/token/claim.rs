@@ -11,6 +11,58 @@ use smol_str::SmolStr;
 use crate::json::Object;
 use crate::session::{Amr, AuthenticationMethod};
 
+/// The claims that say what a token is, whose it is and how it is bound, the members of introspection's answer, and the
+/// lineage of this server's access tokens. Whoever reads a token decides by them, so neither an attribute nor a definition of a
+/// claim may have their names.
+pub(crate) const OF_TOKENS: &[&str] = &[
+    // RFC 7519 4.1.
+    "iss",
+    "sub",
+    "aud",
+    "exp",
+    "nbf",
+    "iat",
+    "jti",
+    // OpenID Connect Core 2, 3.3.2.11; Front-Channel Logout 3; Back-Channel Logout 2.4; RFC 9493 3.
+    "auth_time",
+    "nonce",
+    "acr",
+    "amr",
+    "azp",
+    "at_hash",
+    "c_hash",
+    "s_hash",
+    "sid",
+    "events",
+    "sub_id",
+    "sub_jwk",
+    // OpenID Connect Core 5.6.2: they say where other claims are.
+    "_claim_names",
+    "_claim_sources",
+    // RFC 9068 2.2, RFC 8693 4, RFC 7800 3.1, RFC 9396 9.1, RFC 8707.
+    "client_id",
+    "scope",
+    "act",
+    "may_act",
+    "cnf",
+    "authorization_details",
+    "resource",
+    // RFC 7662 2.2; RFC 9701 5: the answer of introspection as a JWT.
+    "active",
+    "username",
+    "token_type",
+    "token_introspection",
+    // RFC 7515 4.1: names of header parameters, which a nested token may repeat as claims.
+    "typ",
+    "alg",
+    "kid",
+    // The lineage of access tokens.
+    "gid",
+    "anc",
+    "gcl",
+    "gat",
+];
+
 /// One string or several: a JSON string if there is one, an array otherwise (`aud`, RFC 7519 4.1.3).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OneOrMany(SmallVec<[SmolStr; 1]>);

@@ -1,16 +1,13 @@
-//! Client authentication at the token, introspection and revocation endpoints (RFC 6749 2.3), and the claim definitions of
-//! the client of a token.
+//! Client authentication at the token, introspection and revocation endpoints (RFC 6749 2.3).
 
 use std::sync::Arc;
 
 use http::{HeaderMap, header};
-use symbolon_protocol::claim_definition::ClaimSet;
 use symbolon_protocol::client::Client;
 use symbolon_protocol::client_authentication::{
     AuthenticationFailed, Expectation, PresentedCredentials, verify,
 };
 use symbolon_protocol::error::OAuthError;
-use symbolon_protocol::id::ClientId;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::{Details, Reason, Refusal};
 use symbolon_protocol::time::Timestamp;
@@ -87,27 +84,6 @@ pub(super) async fn authenticate(
 fn client_limited(limited: Limited, client: &Client) -> Failure {
     let details = Details::of_client(&client.client_id);
     Failure::limited(limited, Refusal::about(Reason::ClientRateLimited, details))
-}
-
-/// The claim definitions in force for the client that a token was issued to; `None` if there are none. The client is read
-/// only if some client of the issuer has definitions of its own.
-pub(super) async fn definitions_for(
-    context: &Context,
-    client: &ClientId,
-) -> Result<Option<Arc<ClaimSet>>, Failure> {
-    let Context { app, issuer, .. } = context;
-    let settings = {
-        let settings = issuer.settings.load();
-        match (settings.clients_define_claims, settings.claims.is_empty()) {
-            (false, true) => return Ok(None),
-            (false, false) => return Ok(issuer.own_claims()),
-            (true, _) => Arc::clone(&settings),
-        }
-    };
-    match app.store.client(&issuer.id, client).await? {
-        Some(client) => Ok(issuer.claims_for(&settings, &client)),
-        None => Ok(issuer.own_claims()),
-    }
 }
 
 /// Counts a failed authentication against the address: somebody who guesses secrets must not use up the client's

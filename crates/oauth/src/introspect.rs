@@ -16,7 +16,8 @@ use symbolon_protocol::user::User;
 use symbolon_protocol::user_claims::UserRecords;
 use symbolon_store::Durable;
 
-use crate::client::{authenticate, definitions_for};
+use crate::claim_definition::definitions_for;
+use crate::client::authenticate;
 use crate::token::family_of;
 use symbolon_app::access_token_cache::VerifiedAccessToken;
 use symbolon_app::audit::{Actor, RefusedRequest};

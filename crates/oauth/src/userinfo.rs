@@ -12,7 +12,7 @@ use symbolon_protocol::token::access_token::AccessToken;
 use symbolon_protocol::user_claims::UserRecords;
 use symbolon_protocol::userinfo;
 
-use crate::client::definitions_for;
+use crate::claim_definition::definitions_for;
 use symbolon_app::http::{Call, Context, Failure, json, no_store};
 use symbolon_app::rate_limit::{EndpointClass, Limited};
 use symbolon_telemetry::RequestFacts;

@@ -35,7 +35,7 @@ pub(super) fn try_out(expression: &Expression) -> Result<(), String> {
 
 fn token() -> AccessToken {
     let scope = Scope::parse("openid profile email groups roles").unwrap_or_default();
-    AccessToken::about(UserId::trusted("user"), ClientId::trusted("client"), scope)
+    AccessToken::about("user".into(), ClientId::trusted("client"), scope)
 }
 
 fn user(profile: Profile, email: Option<String>) -> User {

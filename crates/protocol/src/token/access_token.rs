@@ -171,11 +171,11 @@ impl AccessToken {
         }
     }
 
-    /// A token that says no more than whose it is: to try something out, not to be signed.
-    pub(crate) fn about(user: UserId, client_id: ClientId, scope: Scope) -> Self {
+    /// A token that says no more than whose it is: one to begin with, or to try something out.
+    pub(crate) fn about(sub: SmolStr, client_id: ClientId, scope: Scope) -> Self {
         Self {
             iss: String::new(),
-            sub: user.as_str().into(),
+            sub,
             aud: Audience::default(),
             client_id,
             scope,
@@ -207,27 +207,12 @@ impl AccessToken {
         let own = client.access_token_audiences.iter().map(String::as_str);
         Box::new(Self {
             iss: issuer.url.clone(),
-            sub,
             aud: Audience::of(std::iter::once(issuer.url.as_str()).chain(own)),
-            client_id: client.client_id.clone(),
-            scope,
             iat,
             exp: iat.saturating_add(context.lifetimes().access_token.as_secs()),
-            nbf: None,
             jti: draw_jti(slot, random),
             auth_time: None,
-            acr: None,
-            amr: Amr::default(),
-            gid: None,
-            sid: None,
-            anc: Vec::new(),
-            gcl: None,
-            gat: None,
-            act: None,
-            may_act: None,
-            resource: OneOrMany::default(),
-            roles: None,
-            defined: DefinedClaims::default(),
+            ..Self::about(sub, client.client_id.clone(), scope)
         })
     }
 

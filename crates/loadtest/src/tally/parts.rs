@@ -217,9 +217,11 @@ mod tests {
     }
 
     proptest! {
+        // A case makes some hundred histograms: 256 cases take 17 s in unoptimized code.
+        #![proptest_config(ProptestConfig::with_cases(48))]
         #[test]
         fn parts_that_were_sent_add_up_to_what_was_recorded_in_one_place(
-            events in prop::collection::vec((any::<u8>(), prop_oneof![0..5_000_u64, 0..900_000_000_000_u64, any::<u64>()]), 0..300),
+            events in prop::collection::vec((any::<u8>(), prop_oneof![0..5_000_u64, 0..900_000_000_000_u64, any::<u64>()]), 0..120),
             generators in 1..6_usize,
             second in 1..40_usize,
         ) {

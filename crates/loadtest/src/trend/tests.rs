@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Series of each kind; a share of them is known within about 1.5 %.
-const SERIES: u64 = 400;
+/// Series of each kind; a share of them is known within about 2 %.
+const SERIES: u64 = 150;
 const HOURS: f64 = 8.0;
 
 /// A generator of numbers that are the same each time.

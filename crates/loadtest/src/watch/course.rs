@@ -401,7 +401,7 @@ mod tests {
     fn a_long_course_keeps_few_points_with_the_worst_of_each() {
         let mut current = current(vec![stage(1.0, 1.0, 86_400.0)]);
         let mut tally = Tally::watched().unwrap();
-        for now in 1..=10_000 {
+        for now in 1..=5_000 {
             tally.right("", Duration::from_millis(3), Right::default());
             tell(&mut current, now, &mut tally, Some(1.0));
         }

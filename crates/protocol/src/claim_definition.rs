@@ -16,7 +16,7 @@ mod set;
 mod source;
 mod variables;
 
-pub use check::{MOST_DEFINITIONS, Refused, check};
+pub use check::{MOST_DEFINITIONS, Refused, check, check_attributes};
 pub use expression::{LONGEST_EXPRESSION, LONGEST_RESULT};
 pub use form::Form;
 pub use set::{ClaimFailure, ClaimInput, ClaimSet, DefinedClaims, NO_CLAIMS};

@@ -135,6 +135,7 @@ pub(crate) fn check(settings: &IssuerSettings) -> Result<(), AdminError> {
     }
     settings.attributes.validate().map_err(|error| AdminError::invalid(error.to_string()))?;
     claim_definition::check(&settings.claims)
+        .and_then(|()| claim_definition::check_attributes(&settings.claims, &settings.attributes))
         .map_err(|why| AdminError::invalid(format!("claims is not valid: {why}")))?;
     // An idle limit above the absolute one would have no effect, so this is probably a mistake.
     if settings.lifetimes.refresh_token_idle > settings.lifetimes.refresh_token_absolute {

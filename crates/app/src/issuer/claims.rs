@@ -92,7 +92,7 @@ fn prepared(url: &str, settings: &IssuerSettings) -> Option<Arc<ClaimSet>> {
     Some(Arc::new(claims))
 }
 
-/// An earlier release may have saved what this one refuses.
+/// An earlier release may have saved what this one refuses, and a client may name an attribute that users do not have yet.
 fn tell_of_broken(issuer: &str, client_id: Option<&ClientId>, claims: &ClaimSet) {
     for refused in claims.broken() {
         let client_id = client_id.map(ClientId::as_str);

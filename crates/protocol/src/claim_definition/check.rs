@@ -4,8 +4,9 @@ use smol_str::SmolStr;
 
 use super::expression::Expression;
 use super::form::Form;
-use super::source::Kind;
+use super::source::{ClaimSource, Kind};
 use super::{ClaimDefinition, Origin, dry_run, name};
+use crate::attribute::{AttributeSchema, AttributeType};
 use crate::scope::Scope;
 
 /// How many definitions an issuer, or a client, may have.
@@ -33,9 +34,14 @@ pub struct Refused {
 
 impl Refused {
     fn new(name: &str, why: impl Into<String>) -> Self {
-        let printable = |c: char| if c.is_control() || matches!(c, '"' | '\\') { '?' } else { c };
-        Self { name: name.chars().take(64).map(printable).collect(), why: why.into() }
+        Self { name: printable(name).collect(), why: why.into() }
     }
+}
+
+/// The beginning of a name, as it may stand in the text of an error.
+fn printable(name: &str) -> impl Iterator<Item = char> {
+    let printable = |c: char| if c.is_control() || matches!(c, '"' | '\\') { '?' } else { c };
+    name.chars().take(64).map(printable)
 }
 
 /// Whether definitions can be saved: each by itself, and that no two have one name. Expressions are compiled, bounded and
@@ -63,6 +69,34 @@ pub fn check(definitions: &[ClaimDefinition]) -> Result<(), Refused> {
         }
     }
     Ok(())
+}
+
+/// Whether definitions fit the attributes that users can have.
+///
+/// # Errors
+/// [`Refused`] for the first that is made from an attribute that the schema does not have, or that gives a form or a prefix
+/// to a number or a truth value.
+pub fn check_attributes(definitions: &[ClaimDefinition], schema: &AttributeSchema) -> Result<(), Refused> {
+    definitions.iter().try_for_each(|definition| fits(definition, schema))
+}
+
+/// [`check_attributes`] for one definition.
+pub(super) fn fits(definition: &ClaimDefinition, schema: &AttributeSchema) -> Result<(), Refused> {
+    let Origin::Source { source: ClaimSource::Attribute(name), form, prefix } = &definition.origin else {
+        return Ok(());
+    };
+    let why = match schema.definition(name) {
+        None => "which the schema does not have: define the attribute, or remove the claim",
+        Some(attribute) if matches!(attribute.kind, AttributeType::Number | AttributeType::Boolean) => {
+            if form.is_none() && prefix.is_empty() {
+                return Ok(());
+            }
+            "a number or truth value, which has neither form nor prefix"
+        }
+        Some(_) => return Ok(()),
+    };
+    let name: String = printable(name).collect();
+    Err(Refused::new(&definition.name, format!("it is made from the attribute {name}, {why}")))
 }
 
 /// Checks a definition by itself, and compiles its expression, if it has one. What passed is safe to use for tokens.

@@ -3,7 +3,7 @@
 use smol_str::SmolStr;
 
 use super::attributes::{AttributeTypes, NO_ATTRIBUTES};
-use super::check::{Refused, compiled};
+use super::check::{Refused, compiled, fits};
 use super::expression::{Evaluated, Expression};
 use super::form::{self, Form};
 use super::source::ClaimSource;
@@ -128,8 +128,8 @@ pub struct ClaimFailure {
 
 impl ClaimSet {
     /// The definitions of an issuer, of which a client's own replace those of the same name, and the issuer's schema of
-    /// attributes. A definition that cannot be used, because an earlier release saved what this one refuses, is left out and
-    /// told by [`broken`](Self::broken).
+    /// attributes. A definition that cannot be used, because the schema does not have its attribute or because an earlier release
+    /// saved what this one refuses, is left out and told by [`broken`](Self::broken).
     pub fn of(issuer: &[ClaimDefinition], client: &[ClaimDefinition], schema: &AttributeSchema) -> Self {
         let is_replaced =
             |definition: &&ClaimDefinition| client.iter().any(|own| own.name == definition.name);
@@ -138,7 +138,7 @@ impl ClaimSet {
             set.replaced.add(&definition.name);
             let attribute = schema.definition(&definition.name).filter(|attribute| attribute.scope.is_some());
             set.replaced_attributes.extend(attribute.map(|attribute| attribute.name.clone()));
-            match Prepared::of(definition) {
+            match fits(definition, schema).and_then(|()| Prepared::of(definition)) {
                 Ok(prepared) => set.claims.extend(prepared),
                 Err(refused) => set.broken.push(refused),
             }

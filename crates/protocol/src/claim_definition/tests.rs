@@ -221,7 +221,6 @@ fn every_source_and_form_has_its_value() {
         (json!({ "source": "updated_at" }), json!(1_600_000_000)),
         (json!({ "source": "phone_number" }), json!("+44 1")),
         (json!({ "source": "nickname" }), Json::Null),
-        (json!({ "source": "attribute:team" }), Json::Null),
         (json!({ "source": "auth_time" }), json!(1_699_999_000)),
         (json!({ "source": "amr" }), json!(["pwd"])),
         (json!({ "source": "acr" }), Json::Null),
@@ -309,12 +308,43 @@ fn values_that_the_schema_does_not_know_any_more_are_not_told() {
     let attributes = json!({ "gone": "x", "level": "three", "team": "engines" });
     let schema = json!([{ "name": "level", "type": "number" }, { "name": "team", "type": "string" }]);
     for (document, expected) in [
-        (json!({ "source": "attribute:gone" }), Json::Null),
         (json!({ "source": "attribute:level" }), Json::Null),
         (json!({ "expression": "user.attributes.gone" }), Json::Null),
         (json!({ "expression": "user.attributes" }), json!({ "team": "engines" })),
     ] {
         assert_eq!(of_attributes(&schema, &attributes, document.clone()), expected, "{document}");
+    }
+}
+
+#[test]
+fn a_definition_that_does_not_fit_the_schema_is_refused_and_left_out() {
+    let schema = json!([
+        { "name": "team", "type": "string" }, { "name": "level", "type": "number" },
+        { "name": "staff", "type": "boolean" }, { "name": "tags", "type": "list" }, { "name": "since", "type": "date" },
+    ]);
+    let schema: AttributeSchema = serde_json::from_value(schema).unwrap();
+    let scalar = "a number or truth value, which has neither form nor prefix";
+    for (mut document, refused) in [
+        (json!({ "source": "attribute:team", "form": "list", "prefix": "t:" }), None),
+        (json!({ "source": "attribute:since", "form": "first" }), None),
+        (json!({ "source": "attribute:tags", "form": "comma_separated" }), None),
+        (json!({ "source": "attribute:level" }), None),
+        (json!({ "source": "attribute:gone" }), Some("which the schema does not have")),
+        (json!({ "source": "attribute:go\"ne" }), Some("the attribute go?ne, which")),
+        (json!({ "source": "attribute:level", "form": "list" }), Some(scalar)),
+        (json!({ "source": "attribute:staff", "prefix": "x" }), Some(scalar)),
+    ] {
+        document["name"] = json!("it");
+        let definition = definition(document.clone()).unwrap();
+        assert_eq!(check(std::slice::from_ref(&definition)), Ok(()), "by itself: {document}");
+        let told = check_attributes(std::slice::from_ref(&definition), &schema);
+        match refused {
+            None => assert_eq!(told, Ok(()), "{document}"),
+            Some(why) => assert!(told.is_err_and(|error| error.why.contains(why)), "{document}"),
+        }
+        let set = ClaimSet::of(&[definition], &[], &schema);
+        assert_eq!(set.broken().len(), usize::from(refused.is_some()), "{document}");
+        assert_eq!(set.need(Destination::Userinfo, &scope("openid")).user, refused.is_none(), "{document}");
     }
 }
 

@@ -61,7 +61,7 @@ fn set_command() -> Command {
         .arg(client())
         .arg(text("source", "SOURCE").help("What it is made from"))
         .arg(text("expression", "CEL").help("An expression in the Common Expression Language, over user, groups, roles, client and scope"))
-        .arg(text("value", "JSON").help("The same value for everybody: JSON, or a text where it is none"))
+        .arg(text("value", "JSON").value_parser(constant).help("The same value for everybody: JSON, or a text where it is none"))
         .arg(off.help("Switch the claim of this name off: a standard one, or for a client one of the issuer"))
         .group(ArgGroup::new("origin").args(["source", "expression", "value", "off"]).required(true))
         .arg(form.help("How names are written"))
@@ -162,6 +162,15 @@ fn row(definition: &Value) -> Value {
     })
 }
 
+/// A constant: JSON, or a text where it is none.
+fn constant(text: &str) -> Result<Value, String> {
+    match serde_json::from_str(text) {
+        Ok(Value::Null) => Err("null is no value of a claim: --off switches one off".to_owned()),
+        Ok(value) => Ok(value),
+        Err(_) => Ok(Value::from(text)),
+    }
+}
+
 /// The definition that the options describe.
 fn described(matches: &ArgMatches) -> Value {
     let mut definition = Map::new();
@@ -170,9 +179,8 @@ fn described(matches: &ArgMatches) -> Value {
             definition.insert(member.to_owned(), Value::from(text.as_str()));
         }
     }
-    if let Some(value) = matches.get_one::<String>("value") {
-        let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value.as_str()));
-        definition.insert("value".to_owned(), value);
+    if let Some(value) = matches.get_one::<Value>("value") {
+        definition.insert("value".to_owned(), value.clone());
     }
     if let Some(places) = matches.get_many::<String>("destination") {
         let places: Vec<&str> = places.map(String::as_str).collect();
@@ -299,6 +307,7 @@ mod tests {
             &["a"][..],
             &["a", "--source", "groups", "--value", "1"],
             &["a", "--value", "1", "--form", "list"],
+            &["a", "--value", "null"],
             &["a", "--off", "--scope", "x"],
             &["a", "--source", "groups", "--destination", "cookie"],
             &["a", "--source", "groups", "--form", "xml"],

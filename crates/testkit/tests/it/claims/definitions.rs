@@ -226,9 +226,22 @@ fn attributes_are_told_by_definitions_and_a_definition_comes_before_their_own_sc
     let team = json!("t:engines");
     assert_eq!(scene.told(&rp, &tokens, "team"), [Value::Null, Value::Null, team, Value::Null]);
 
+    // What the issuer's own claims are made from stays.
+    let kept = scene.server.admin("DELETE", "/settings/attributes/level", None);
+    assert_eq!(kept.status, 400);
+    assert!(
+        kept.json().to_string().contains("the claim rank: it is made from the attribute level"),
+        "{kept:?}"
+    );
     // Nobody knows any more who may see it.
-    assert_eq!(scene.server.admin("DELETE", "/settings/attributes/level", None).status, 204);
-    assert_eq!(scene.told(&rp, &refreshed(&rp, &tokens), "rank"), all(Value::Null));
+    assert_eq!(scene.server.admin("DELETE", "/settings/attributes/team", None).status, 204);
+    let tokens = refreshed(&rp, &tokens);
+    assert_eq!(scene.told(&rp, &tokens, "team"), all(Value::Null));
+    assert_eq!(scene.told(&rp, &tokens, "rank"), all(json!(3)));
+    let preview = scene.server.admin("GET", &format!("{path}/preview-tokens?user=alice"), None).json();
+    let failures = &preview["preview"]["failures"];
+    assert_eq!(failures[0]["name"], "team", "{failures}");
+    assert!(failures[0]["why"].as_str().unwrap().contains("which the schema does not have"), "{failures}");
 }
 
 #[test]

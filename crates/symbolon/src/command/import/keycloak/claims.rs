@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use serde_json::Value;
+use symbolon_protocol::scope::ROLES;
 
 use super::super::client::Draft;
 use super::super::record::Fault;
@@ -41,17 +42,25 @@ pub(super) fn give(client: &Value, scopes: &ClientScopes, schema: &Schema, draft
     draft.scope("openid");
     let of = |member: &str| client.get(member).and_then(Value::as_array).into_iter().flatten();
     // Those of the client itself go before.
+    let has_all_roles = has_all_roles(client);
     let mut mappers: Vec<(&Value, Option<&str>)> = of("protocolMappers").map(|own| (own, None)).collect();
     for (member, is_asked_for) in [("defaultClientScopes", false), ("optionalClientScopes", true)] {
         let named = of(member).filter_map(Value::as_str).filter(|scope| !SILENT_SCOPES.contains(scope));
         for scope in named {
-            draft.scope(scope);
+            if scope == ROLES && !has_all_roles {
+                draft.part(
+                    "scope roles",
+                    "tokens have only roles in the scope of the client (fullScopeAllowed is off), and would have all here",
+                    "register the scope where the client may have all roles of its users (docs/topics/claims.md)",
+                );
+            } else {
+                draft.scope(scope);
+            }
             let all = scopes.0.get(scope).into_iter().flatten();
             mappers.extend(all.map(|mapper| (mapper, is_asked_for.then_some(scope))));
         }
     }
     let id = draft.id().to_owned();
-    let has_all_roles = has_all_roles(client);
     let mut taken = Taken::default();
     for (document, scope) in mappers {
         let mapper = Mapper { document, client_id: &id, scope, has_all_roles, schema };

@@ -164,6 +164,24 @@ fn of_two_mappers_of_one_claim_the_first_is_taken() {
     }
 }
 
+/// Its tokens would have all roles of the user.
+#[test]
+fn a_client_that_has_only_some_roles_does_not_get_the_scope_of_all() {
+    let client = |id: &str, has_all: bool| {
+        json!({ "clientId": id, "redirectUris": ["https://a.example/"], "fullScopeAllowed": has_all,
+                "defaultClientScopes": ["roles", "email"] })
+    };
+    let document = json!({ "realm": "acme", "clients": [client("all", true), client("some", false)] });
+    let (server, report) = imported(&[&document.to_string()]);
+    let scopes: Vec<Value> =
+        server.to("/clients/bulk").iter().map(|client| client["scope"].clone()).collect();
+    assert_eq!(scopes, ["email openid roles", "email openid"]);
+    assert!(
+        told(&report, "client some scope roles: ") && !told(&report, "client all scope roles"),
+        "{report}"
+    );
+}
+
 #[test]
 fn users_may_stand_in_files_of_their_own() {
     let mut realm: Value = serde_json::from_str(KEYCLOAK).unwrap();

@@ -34,6 +34,8 @@ class Suite:
     profile: Profile | None
     read: Callable[[str], Result]
     installer: Callable[[Path], None] = lambda folder: None
+    # Measures times or load, which other suites beside it would spoil.
+    runs_alone: bool = False
 
     @property
     def folder(self) -> Path:
@@ -46,7 +48,7 @@ class Suite:
 
     @property
     def is_party(self) -> bool:
-        """Whether it is an application that others publish, which runs beside others: they mostly wait."""
+        """Whether it is an application that others publish."""
         return self.folder.parent == PARTIES
 
     def run(self, fixtures: dict, show: Callable[[str], None]) -> Result:
@@ -194,25 +196,25 @@ PYTEST = (".venv/bin/python", "-m", "pytest", "-q", "--no-header", "-p", "no:cac
 SUITES = {
     suite.name: suite
     for suite in (
-        Suite("openid-client", NODE, HTTP, result.of_node, _npm),
-        Suite("authlib", PYTEST, HTTP, result.of_pytest, _pip),
-        Suite("go", ("go", "test", "-v", "-count=1", "./..."), HTTP, result.of_go, _go),
-        Suite("contract", PYTEST, HTTPS_ISSUER, result.of_pytest, _pip),
-        Suite("bad_input", UNITTEST, IMPATIENT, result.of_unittest),
-        Suite("k6", UNITTEST, HTTP, result.of_unittest, _k6),
-        Suite("browser", NODE, DEVELOPMENT, result.of_node, _browser),
-        Suite("pages", NODE, HTTP, result.of_node, _browser),
-        Suite("oidc-client-ts", NODE, HTTP, result.of_node, _browser),
         # The longest first, since they run beside each other.
+        Suite("pages", NODE, HTTP, result.of_node, _browser),
         Suite("parties/spring-boot", UNITTEST, HTTP, result.of_unittest, _maven),
         Suite("parties/jupyterhub", UNITTEST, HTTP, result.of_unittest, _jupyterhub),
         Suite("parties/kubernetes", UNITTEST, TLS, result.of_unittest, _kubernetes),
+        Suite("bad_input", UNITTEST, IMPATIENT, result.of_unittest),
+        Suite("browser", NODE, DEVELOPMENT, result.of_node, _browser),
+        Suite("contract", PYTEST, HTTPS_ISSUER, result.of_pytest, _pip),
+        Suite("openid-client", NODE, HTTP, result.of_node, _npm),
+        Suite("authlib", PYTEST, HTTP, result.of_pytest, _pip),
+        Suite("oidc-client-ts", NODE, HTTP, result.of_node, _browser),
         Suite("parties/django", UNITTEST, HTTP, result.of_unittest, _pip),
         Suite("parties/auth-js", UNITTEST, HTTP, result.of_unittest, _npm),
         Suite("parties/oauth2-proxy", UNITTEST, HTTP, result.of_unittest, _oauth2_proxy),
         Suite("parties/mod-auth-openidc", UNITTEST, HTTP, result.of_unittest, _apache),
         Suite("parties/introspecting-api", UNITTEST, HTTP, result.of_unittest),
-        Suite("peers", UNITTEST, None, result.of_unittest, _peers),
-        Suite("generators", UNITTEST, None, result.of_unittest, _generators),
+        Suite("go", ("go", "test", "-v", "-count=1", "./..."), HTTP, result.of_go, _go),
+        Suite("k6", UNITTEST, HTTP, result.of_unittest, _k6, runs_alone=True),
+        Suite("peers", UNITTEST, None, result.of_unittest, _peers, runs_alone=True),
+        Suite("generators", UNITTEST, None, result.of_unittest, _generators, runs_alone=True),
     )
 }

@@ -90,6 +90,15 @@ pub enum ClusterError {
     Store(#[from] StoreError),
 }
 
+/// Brings the schema of a database up to date, with `most_partitions` of a table at most.
+pub(crate) async fn migrate_schema(
+    options: &PostgresOptions,
+    most_partitions: u32,
+) -> Result<(), ClusterError> {
+    let postgres = Postgres::new(options, &Arc::new(StoreFigures::new()))?;
+    Ok(migrate(&postgres, MIGRATIONS, most_partitions).await?)
+}
+
 impl ClusterStore {
     /// Checks both engines, connects to them and migrates the schema. Needs a tokio runtime, on which the store's
     /// background tasks run.
@@ -149,7 +158,7 @@ impl ClusterStore {
         heed(check(&options).await)?;
         let figures = Arc::new(StoreFigures::new());
         let postgres = Arc::new(Postgres::new(&options.postgres, &figures)?);
-        migrate(&Postgres::new(&patient(&options.postgres), &figures)?, MIGRATIONS).await?;
+        migrate_schema(&patient(&options.postgres), u32::MAX).await?;
         let redis = Arc::new(Redis::connect(&options.redis).await?);
         let (changes, words) = Changes::new();
         let changes = Arc::new(changes);

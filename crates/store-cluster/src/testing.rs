@@ -30,7 +30,7 @@ impl Place {
 
     pub(crate) fn with(name: &str, redis: String) -> Self {
         let name = name.replace('-', "_");
-        shared().postgres.create_database(&name);
+        shared().postgres.create_database_with_schema(&name);
         Self { name, redis, now: Arc::new(AtomicU64::new(NOW.millis())) }
     }
 

@@ -35,9 +35,11 @@ impl Cluster {
 impl BackEnd for Cluster {
     async fn open(&self, name: &str) -> Arc<dyn Store> {
         let database = format!("{}-{name}", self.suite).replace('-', "_");
-        tokio::task::spawn_blocking(move || engines::shared().postgres.create_database(&database))
-            .await
-            .unwrap();
+        tokio::task::spawn_blocking(move || {
+            engines::shared().postgres.create_database_with_schema(&database)
+        })
+        .await
+        .unwrap();
         self.at(name).await
     }
 

@@ -41,7 +41,7 @@ async fn node(engines: &Engines, name: &str) -> Arc<ClusterStore> {
 
 async fn nodes(name: &str) -> [Arc<ClusterStore>; 2] {
     let engines = tokio::task::spawn_blocking(engines::shared).await.unwrap();
-    engines.postgres.create_database(name);
+    engines.postgres.create_database_with_schema(name);
     [node(engines, name).await, node(engines, name).await]
 }
 

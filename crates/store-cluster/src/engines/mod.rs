@@ -53,7 +53,8 @@ pub use until::until;
 
 /// The servers that the tests of one process share.
 pub struct Engines {
-    /// With PostgreSQL's own settings; every test creates its databases.
+    /// With PostgreSQL's own settings, but for `autovacuum`: it would visit hundreds of databases in turn, of which none lives
+    /// long enough to need it. Every test creates its databases.
     pub postgres: PostgresServer,
     /// Three primaries and three replicas; every test has its key prefix.
     pub redis: RedisCluster,
@@ -64,7 +65,9 @@ pub fn shared() -> &'static Engines {
     static ENGINES: OnceLock<Engines> = OnceLock::new();
     ENGINES.get_or_init(|| {
         thread::scope(|scope| {
-            let postgres = scope.spawn(|| PostgresServer::start(PostgresServerOptions::default()));
+            let settings = vec![("autovacuum".into(), "off".into())];
+            let options = PostgresServerOptions { settings, ..Default::default() };
+            let postgres = scope.spawn(|| PostgresServer::start(options));
             let redis = RedisCluster::start(RedisServerOptions::default());
             Engines { postgres: postgres.join().expect("PostgreSQL starts"), redis }
         })

@@ -6,15 +6,28 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::thread;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use rustix::process::Signal;
+use symbolon_crypto::SecretString;
 use tempfile::TempDir;
+use tokio::runtime::Builder;
 
 use super::port::Port;
 use super::process::Process;
 use super::program::{User, command, postgres_programs};
-use super::{directory, spawner};
+use super::{directory, spawner, until};
+use crate::PostgresOptions;
+use crate::open::migrate_schema;
+
+/// Partitions of a table in a copied database: more than one, so that rows are parted.
+const MOST_PARTITIONS: u32 = 2;
+
+/// How long a statement of the migration may take.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The superuser of the cluster, and his password. It listens on loopback only.
 const USER: &str = "symbolon";
@@ -28,6 +41,9 @@ const NEWER_ONLY: [&str; 3] = ["\\restrict", "\\unrestrict", "SET transaction_ti
 
 /// The database that is always there.
 const FIRST_DATABASE: &str = "postgres";
+
+/// The database from which others with the same schema are copied.
+const TEMPLATE: &str = "template_of_stores";
 
 /// How a [`PostgresServer`] is set up.
 #[derive(Clone, Debug, Default)]
@@ -50,6 +66,7 @@ pub struct PostgresServer {
     address: IpAddr,
     directory: TempDir,
     port: Port,
+    has_template: OnceLock<()>,
 }
 
 impl PostgresServer {
@@ -66,6 +83,7 @@ impl PostgresServer {
             address: options.address.unwrap_or(Ipv4Addr::LOCALHOST.into()),
             directory: directory::temporary("postgres"),
             port: Port::reserve(),
+            has_template: OnceLock::new(),
         };
         server.initialize();
         server.launch(&mut server.process.lock());
@@ -85,6 +103,26 @@ impl PostgresServer {
     /// Creates an empty database; `name` must be a plain lower-case identifier.
     pub fn create_database(&self, name: &str) {
         self.psql(FIRST_DATABASE, &format!("CREATE DATABASE {name}"));
+    }
+
+    /// Creates a database with the schema of a store and nothing else in it, but for fewer partitions: hundreds of tables
+    /// would be copied, and read from the catalogue by each new connection, which was half of the time of all tests.
+    pub fn create_database_with_schema(&self, name: &str) {
+        self.has_template.get_or_init(|| {
+            self.create_database(TEMPLATE);
+            let url = SecretString::new(self.url(TEMPLATE));
+            // A thread of its own: the caller may be a task, in which no other runtime may block.
+            let migrated = thread::spawn(move || {
+                let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+                let options = PostgresOptions { url, connections: 1, timeout: PATIENCE };
+                runtime.block_on(migrate_schema(&options, MOST_PARTITIONS))
+            });
+            migrated.join().expect("a migration").unwrap_or_else(|error| panic!("{error}"));
+            // The connection ends a moment after the runtime, and nobody may be connected to what is copied.
+            let others = format!("SELECT count(*) FROM pg_stat_activity WHERE datname = '{TEMPLATE}'");
+            until("the template is left", || (self.psql(FIRST_DATABASE, &others) == "0").then_some(()));
+        });
+        self.psql(FIRST_DATABASE, &format!("CREATE DATABASE {name} TEMPLATE {TEMPLATE}"));
     }
 
     /// Runs `sql` in one transaction and returns its rows: a line each, the columns parted by `|`.

@@ -42,8 +42,13 @@ const BY_BYTES: &str = " COLLATE \"C\"";
 /// How often the creation of the first tables is repeated: if nodes start together, it fails for all but one.
 const TRIES: u32 = 20;
 
-/// Applies the steps that the database lacks, in one transaction.
-pub(crate) async fn migrate(postgres: &Postgres, steps: &[Migration]) -> Result<(), MigrationError> {
+/// Applies the steps that the database lacks, in one transaction. A table gets as many partitions as its step says, but
+/// `most_partitions` at most.
+pub(crate) async fn migrate(
+    postgres: &Postgres,
+    steps: &[Migration],
+    most_partitions: u32,
+) -> Result<(), MigrationError> {
     let mut connection = postgres.connection().await?;
     if is_current(&connection, steps).await? {
         return Ok(());
@@ -61,6 +66,7 @@ pub(crate) async fn migrate(postgres: &Postgres, steps: &[Migration]) -> Result<
     let version = version.map(|row| column::<String>(&row, 0)).transpose()?;
     // CockroachDB distributes every table by itself, and does not know the clause.
     let partitioned = !version.is_some_and(|version| version.contains("CockroachDB"));
+    let most_partitions = partitioned.then_some(most_partitions);
     let known = steps.last().map_or(0, |last| last.number);
     if let (Some(found), Some(oldest)) = (found, oldest)
         && oldest > known
@@ -68,7 +74,7 @@ pub(crate) async fn migrate(postgres: &Postgres, steps: &[Migration]) -> Result<
         return Err(MigrationError::TooNew { found, known });
     }
     for step in steps.iter().filter(|step| found.is_none_or(|found| step.number > found)) {
-        transaction.script(&in_dialect(step.sql, partitioned)).await?;
+        transaction.script(&in_dialect(step.sql, most_partitions)).await?;
         let record = "INSERT INTO schema_steps (number, oldest) VALUES ($1, $2)";
         transaction.change(record, &[&step.number, &step.oldest]).await?;
         tracing::info!(target: "symbolon::store", step = step.number, "the schema was brought up to date");
@@ -92,18 +98,19 @@ async fn is_current(connection: &Connection, steps: &[Migration]) -> Result<bool
 /// Adapts the statements to the database. A line `--partitions TABLE NUMBER` after the creation of a table `PARTITION
 /// BY HASH (…)` stands for its partitions, each with the text after the number, as `WITH (fillfactor = 70)`. A database
 /// without partitions gets one table, without `COLLATE "C"`: it orders texts by their bytes anyway, and not every
-/// version of it knows that clause.
-fn in_dialect(sql: &str, partitioned: bool) -> String {
+/// version of it knows that clause: `most_partitions` is `None` for it.
+fn in_dialect(sql: &str, most_partitions: Option<u32>) -> String {
     let mut statements = String::with_capacity(sql.len() * 2);
     for line in sql.lines() {
         match (line.strip_prefix("--partitions "), line.find(" PARTITION BY HASH (")) {
-            (Some(of), _) if partitioned => statements.push_str(&partitions(of)),
-            (Some(_), _) => {}
-            (None, Some(clause)) if !partitioned => {
+            (Some(of), _) => {
+                statements.push_str(&most_partitions.map_or_else(String::new, |most| partitions(of, most)))
+            }
+            (None, Some(clause)) if most_partitions.is_none() => {
                 statements.push_str(line.get(..clause).unwrap_or(line));
                 statements.push(';');
             }
-            (None, None) if !partitioned => statements.push_str(&line.replace(BY_BYTES, "")),
+            (None, None) if most_partitions.is_none() => statements.push_str(&line.replace(BY_BYTES, "")),
             _ => statements.push_str(line),
         }
         statements.push('\n');
@@ -111,10 +118,10 @@ fn in_dialect(sql: &str, partitioned: bool) -> String {
     statements
 }
 
-fn partitions(of: &str) -> String {
+fn partitions(of: &str, most: u32) -> String {
     let mut words = of.trim().splitn(3, ' ');
     let mut word = || words.next().unwrap_or_default();
-    let (table, number, with) = (word(), word().parse().unwrap_or(1), word());
+    let (table, number, with) = (word(), word().parse().unwrap_or(1).min(most), word());
     let one = |part: u32| {
         let values = format!("FOR VALUES WITH (MODULUS {number}, REMAINDER {part})");
         format!("CREATE TABLE {table}_{part} PARTITION OF {table} {values} {with};")
@@ -140,12 +147,13 @@ mod tests {
     #[test]
     fn partitions_are_made_where_the_database_has_them() {
         let sql = "CREATE TABLE t (key TEXT COLLATE \"C\" PRIMARY KEY\n) PARTITION BY HASH (key);\n--partitions t 2\nSELECT 1;";
-        let with = in_dialect(sql, true);
+        let with = in_dialect(sql, Some(u32::MAX));
         assert!(with.contains("(key TEXT COLLATE \"C\" PRIMARY KEY\n) PARTITION BY HASH (key);"));
         assert!(with.contains("CREATE TABLE t_1 PARTITION OF t FOR VALUES WITH (MODULUS 2, REMAINDER 1) ;"));
-        let packed = in_dialect("--partitions t 2 WITH (fillfactor = 70)", true);
+        let packed = in_dialect("--partitions t 2 WITH (fillfactor = 70)", Some(u32::MAX));
         assert!(packed.contains("(MODULUS 2, REMAINDER 0) WITH (fillfactor = 70);"), "{packed}");
         assert!(with.contains("REMAINDER 0") && !with.contains("REMAINDER 2"));
-        assert_eq!(in_dialect(sql, false), "CREATE TABLE t (key TEXT PRIMARY KEY\n);\n\nSELECT 1;\n");
+        assert_eq!(in_dialect("--partitions t 16", Some(2)).matches("MODULUS 2").count(), 2);
+        assert_eq!(in_dialect(sql, None), "CREATE TABLE t (key TEXT PRIMARY KEY\n);\n\nSELECT 1;\n");
     }
 }

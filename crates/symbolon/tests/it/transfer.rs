@@ -132,7 +132,7 @@ impl Cluster {
 
     async fn create(&self, name: &str) {
         let database = format!("{}_{name}", self.suite);
-        let create = move || engines::shared().postgres.create_database(&database);
+        let create = move || engines::shared().postgres.create_database_with_schema(&database);
         tokio::task::spawn_blocking(create).await.unwrap();
     }
 }

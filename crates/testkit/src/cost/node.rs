@@ -48,7 +48,7 @@ impl Provider {
         count: usize,
         (postgres, redis, name): (&PostgresServer, &RedisCluster, &str),
     ) -> Result<Self, LoadtestError> {
-        postgres.create_database(name);
+        postgres.create_database_with_schema(name);
         let (postgres, redis) = (postgres.url(name), redis.urls());
         let master = random::base64url::<32>(&SystemRandom);
         let mut provider = Self::empty()?;

@@ -49,13 +49,11 @@ pub(super) enum Data {
 impl Data {
     /// New and empty data, in the store that the environment names.
     pub(super) fn fresh() -> Self {
-        if is_clustered() { Self::empty_cluster() } else { Self::Embedded(directory()) }
-    }
-
-    fn empty_cluster() -> Self {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let name = format!("server_{}", NUMBER.fetch_add(1, Ordering::Relaxed));
-        engines::shared().postgres.create_database(&name);
+        if !is_clustered() {
+            return Self::Embedded(directory());
+        }
+        let name = cluster_name();
+        engines::shared().postgres.create_database_with_schema(&name);
         Self::Cluster(name)
     }
 
@@ -64,12 +62,13 @@ impl Data {
         let from = kind.directory();
         let data = match kind {
             FixtureStore::Embedded => Self::Embedded(directory()),
-            FixtureStore::Cluster => Self::empty_cluster(),
+            FixtureStore::Cluster => Self::Cluster(cluster_name()),
         };
         match &data {
             Self::Embedded(directory) => upgrade::unpack(&from.join("data.tar.gz"), directory.path()),
             Self::Cluster(name) => {
                 let engines = engines::shared();
+                engines.postgres.create_database(name);
                 engines.postgres.load(name, &from.join("postgres.sql"));
                 let lines = std::fs::read_to_string(from.join("redis.jsonl")).expect("redis.jsonl");
                 upgrade::load_redis(&engines.redis, &lines, name);
@@ -128,6 +127,12 @@ impl Data {
 pub(crate) struct Durability {
     pub(crate) journal: JournalOptions,
     pub(crate) database: DatabaseOptions,
+}
+
+/// A name that no other data on the engines of this process has.
+fn cluster_name() -> String {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    format!("server_{}", NUMBER.fetch_add(1, Ordering::Relaxed))
 }
 
 fn directory() -> tempfile::TempDir {

@@ -50,8 +50,10 @@ pub(super) fn operations() -> Vec<Operation> {
 
 async fn preview(call: Call) -> Answer {
     let client = clients::load(&call).await?;
-    if !client.may_use(GrantType::AuthorizationCode) {
-        return Err(AdminError::invalid("the client has not registered the grant type authorization_code"));
+    if !client.may_use(GrantType::AuthorizationCode) && !client.may_use(GrantType::TokenExchange) {
+        let description = "the client gets no tokens of users: it has registered neither the grant type authorization_code nor \
+                           token exchange";
+        return Err(AdminError::invalid(description));
     }
     let user = user(&call).await?;
     let entitlements = call.app.store.entitlements(call.id(), &user.id).await?;
@@ -106,6 +108,10 @@ fn plan(
     };
     let family = admin_created::family_of(call, client, user.clone(), scope.clone());
     let mut plan = refresh_token::issue(&context, &family, scope, false);
+    if !client.may_use(GrantType::AuthorizationCode) {
+        // Token exchange gives access tokens only.
+        plan.id = None;
+    }
     plan.access.limit_to(targets);
     let failures = plan.release(&context, records.clone());
     (plan, failures)

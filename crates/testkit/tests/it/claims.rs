@@ -12,6 +12,10 @@ use symbolon_testkit::{Browser, RelyingParty, TestServer, TokenSet, decode_jwt, 
 
 const ALL: &str = "openid profile email address phone groups roles offline_access";
 
+/// Token exchange (RFC 8693 2.1, 3).
+const EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
+const ACCESS_TOKEN: &str = "urn:ietf:params:oauth:token-type:access_token";
+
 /// The claims of the scopes, without those that every ID token carries.
 const OF_SCOPES: [&str; 10] = [
     "name",

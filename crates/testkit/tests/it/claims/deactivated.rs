@@ -6,10 +6,8 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::User;
 use symbolon_testkit::{Browser, RelyingParty, TestServer, TokenSet, decode_jwt};
 
-use super::{ALL, alice, change, id_token, sign_in};
+use super::{ACCESS_TOKEN, ALL, EXCHANGE, alice, change, id_token, sign_in};
 
-const EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
-const ACCESS_TOKEN: &str = "urn:ietf:params:oauth:token-type:access_token";
 const SCOPES: [&str; 3] =
     ["openid groups offline_access", "openid roles offline_access", "openid groups roles offline_access"];
 

@@ -10,10 +10,7 @@ use symbolon_store::port::{
 };
 use symbolon_testkit::{Browser, RelyingParty, TestServer, TokenSet, decode_jwt};
 
-use super::{ALL, alice, id_token, refreshed, sign_in, userinfo};
-
-const EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
-const ACCESS_TOKEN: &str = "urn:ietf:params:oauth:token-type:access_token";
+use super::{ACCESS_TOKEN, ALL, EXCHANGE, alice, id_token, refreshed, sign_in, userinfo};
 
 /// A server with the user `alice`, and a browser in which she is signed in.
 struct Scene {

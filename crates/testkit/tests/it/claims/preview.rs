@@ -1,9 +1,9 @@
 //! The preview of the tokens that a client would get for a user.
 
 use serde_json::{Value, json};
-use symbolon_testkit::{Answer, RelyingParty, TestServer, decode_jwt, is_clustered};
+use symbolon_testkit::{Answer, RelyingParty, TestServer, TokenSet, decode_jwt, is_clustered};
 
-use super::{ALL, alice, change, id_token, sign_in, userinfo};
+use super::{ACCESS_TOKEN, ALL, EXCHANGE, alice, change, id_token, sign_in, userinfo};
 
 fn previewed(server: &TestServer, rp: &RelyingParty, query: &[(&str, &str)]) -> Answer {
     let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(query).finish();
@@ -104,4 +104,24 @@ fn what_no_token_would_be_issued_for_is_refused_or_null() {
     );
     change(&server, "PATCH", "/users/alice", json!({ "active": false }));
     assert_eq!(previewed(&server, &rp, &[("user", "alice")]).status, 400);
+}
+
+#[test]
+fn a_client_that_only_exchanges_tokens_gets_access_tokens_alone() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({ "scope": ALL }));
+    let service = RelyingParty::register(
+        &server,
+        json!({
+            "scope": ALL, "redirect_uris": [], "grant_types": [EXCHANGE], "allowed_subject_token_clients": [rp.client_id],
+        }),
+    );
+    let subject = sign_in(&rp, &alice(&server), ALL).access_token;
+    let form = [("grant_type", EXCHANGE), ("subject_token", &*subject), ("subject_token_type", ACCESS_TOKEN)];
+    let exchanged = decode_jwt(&TokenSet::of(&service.token(&form)).access_token).1;
+    let preview = previewed(&server, &service, &[("user", "alice")]).json()["preview"].clone();
+    assert_eq!(preview["id_token"], Value::Null);
+    for claim in ["iss", "sub", "client_id", "scope", "groups", "roles"] {
+        assert_eq!(preview["access_token"][claim], exchanged[claim], "{claim} of {preview} and {exchanged}");
+    }
 }

@@ -37,6 +37,8 @@ events! {
     SignedIn => "session.signed_in", true;
     /// A login name or password was refused.
     SignInFailed => "session.sign_in_failed", true;
+    /// A user added a passkey.
+    PasskeyAdded => "passkey.added", true;
     /// A session ended before its time.
     SessionEnded => "session.ended", true;
     /// An admin made a session.

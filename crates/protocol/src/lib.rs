@@ -41,6 +41,7 @@ pub mod scope;
 pub mod session;
 pub mod settings;
 mod sid;
+pub mod sign_in;
 pub mod time;
 pub mod token;
 pub mod unknown_member;

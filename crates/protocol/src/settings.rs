@@ -8,6 +8,7 @@ use symbolon_crypto::algorithm::Algorithm;
 use crate::attribute::AttributeSchema;
 use crate::claim_definition::ClaimDefinition;
 use crate::pkce::PkcePolicy;
+use crate::sign_in::origin::AllowedOrigin;
 use crate::time::Timestamp;
 use crate::token::access_token::AccessTokenTyp;
 use crate::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
@@ -111,6 +112,10 @@ pub struct IssuerSettings {
     /// earlier versions read the settings.
     #[serde(skip_serializing_if = "AttributeSchema::is_empty")]
     pub attributes: AttributeSchema,
+    /// The origins whose pages may call the login API besides the issuer's own. Not written while there are none, so that
+    /// nodes of earlier versions read the settings.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub login_api_origins: Vec<AllowedOrigin>,
     /// The longer lifetime of tokens that were issued under earlier settings. Set by the server when lifetimes
     /// change.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -211,6 +216,7 @@ impl Default for IssuerSettings {
             audit_days: 90,
             password_work_kib: None,
             attributes: AttributeSchema::default(),
+            login_api_origins: Vec::new(),
             outlived: None,
         }
     }

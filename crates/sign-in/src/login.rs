@@ -9,18 +9,17 @@ use symbolon_crypto::secret::SecretString;
 use symbolon_pages::LoginError;
 use symbolon_protocol::authorize::decide::denied;
 use symbolon_protocol::event::Event;
-use symbolon_protocol::id::{ClientId, Sid};
+use symbolon_protocol::id::ClientId;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::{Details, Reason, Refusal, shown_login_name};
-use symbolon_protocol::revocation::{SessionEnd, Tombstone};
 use symbolon_protocol::session::{Amr, AuthenticationMethod, Session, SessionId};
 use symbolon_protocol::user::{PasswordHash, User};
-use symbolon_store::Durable;
-use symbolon_store::shard::{ShardKind, sid_of};
+use symbolon_store::shard::ShardKind;
 
 use crate::authorize::{refuse, resume};
 use crate::interaction::{Interaction, Page, PendingAuthorization, RequestingClient, session_of};
-use crate::session_end::{end_session, longest_of};
+use crate::session_begin::{new_session, replace};
+use crate::session_end::end_session;
 use crate::{login_page, session_quota};
 use symbolon_app::audit::{Actor, RefusedRequest};
 use symbolon_app::http::csrf::Purpose;
@@ -264,18 +263,18 @@ async fn sign_in(
 ) -> Result<Option<(SessionId, Session)>, Failure> {
     let Call { context, received, durable, .. } = call;
     let (Context { app, issuer, .. }, client, user) = (attempt.context, attempt.client, &right.user);
-    let now = app.now();
+    let (now, amr) = (app.now(), Amr::of(AuthenticationMethod::Pwd));
     // Always a new id (session fixation): an id that the browser brought may be known to somebody else.
     let mut id = interaction.session_id(context, &user.id);
     if let Some(session) = app.store.session(&issuer.id, &id, now).await?.take(durable) {
         return Ok(Some((id, Session::clone(&session))));
     }
-    let mut session = new_session(context, user, &id);
+    let mut session = new_session(context, user, &id, amr);
     if app.store.revoked(&issuer.id, &session.lineage(&issuer.id)).await?.take(durable) {
         // The session of this interaction has ended. Its `sid` is revoked, and so would be everything issued under
         // it, so a fresh id is drawn.
         id = SessionId::new(app.store.place(ShardKind::Session).draw::<16>(ShardKind::Session, &*app.random));
-        session = new_session(context, user, &id);
+        session = new_session(context, user, &id, amr);
     }
     let old = session_of(context, received, durable).await?;
     let dropped = match &old {
@@ -295,46 +294,4 @@ async fn sign_in(
     call.settle().await?;
     attempt.context.audit(Event::SignedIn, Some(&user.id), Some(client));
     Ok(Some((id, session)))
-}
-
-fn new_session(context: &Context, user: &User, id: &SessionId) -> Session {
-    let Context { app, issuer, .. } = context;
-    let now = app.now();
-    Session {
-        user: user.id.clone(),
-        sid: sid_of(&issuer.id, id),
-        auth_time: now,
-        created_at: now,
-        expires_at: now + issuer.settings.load().lifetimes.session,
-        amr: Amr::of(AuthenticationMethod::Pwd),
-        clients: Box::default(),
-        predecessors: Default::default(),
-    }
-}
-
-/// Ends the browser's previous session. A session of another user ends with its grants. One of the same user only
-/// hands its `sid` over to the new session, so that clients where the user is signed in stay valid until the new
-/// session ends. `dropped`: an older `sid` for which the new session has no room.
-async fn replace(
-    context: &Context,
-    user: &User,
-    (id, old): (&SessionId, &Session),
-    dropped: Option<Sid>,
-    durable: &mut Durable,
-) -> Result<(), Failure> {
-    let Context { app, issuer, .. } = context;
-    if old.user != user.id {
-        end_session(app, issuer, id, old, durable).await?;
-        context.audit(Event::SessionEnded, Some(&old.user), None);
-        return Ok(());
-    }
-    let dropped = match dropped {
-        Some(sid) => {
-            let longest = longest_of(app, issuer, old).await?;
-            Some(Tombstone::session(&issuer.id, sid, &old.user, app.now(), longest))
-        }
-        None => None,
-    };
-    app.store.end_session(&issuer.id, id, &SessionEnd::Succeeded { dropped }).await?.take(durable);
-    Ok(())
 }

@@ -438,6 +438,7 @@ fn settings() -> Schemas {
             ("introspection_strict", flag()),
             ("introspection_audience", optional(&text())),
             ("audit_days", number()),
+            ("login_api_origins", json!({ "type": "array", "items": { "type": "string" }, "maxItems": 50 })),
             ("password_work_kib", optional(&number())),
             ("attributes", list(reference("AttributeDefinition"))),
         ],
@@ -607,6 +608,13 @@ fn load_tests() -> Schemas {
         ("ttl", seconds()),
     ];
     let result = [("success", flag()), ("version", number()), ("jti", text()), ("expiresIn", seconds())];
+    let code = [
+        ("success", flag()),
+        ("code", secret()),
+        ("otpSessionId", secret()),
+        ("expiresAt", seconds()),
+        ("userId", text()),
+    ];
     let key = [("kid", text()), ("privatePEM", secret()), ("publicJWK", json!({ "type": "object" }))];
     vec![
         ("BulkSession", bulk_of(&extended(&session, &["sid"], &[("sid", text())]))),
@@ -617,6 +625,8 @@ fn load_tests() -> Schemas {
         ("BulkRefreshToken", bulk_of(&object(&["refresh_token"], &refresh))),
         ("NewTestSession", new_session),
         ("TestSession", extended(&session, &["cookie_value"], &[("cookie_value", secret())])),
+        ("NewTestEmailCode", object(&["email"], &[("email", text()), ("create_user", flag())])),
+        ("TestEmailCode", object(&code.each_ref().map(|(name, _)| *name), &code)),
         ("TestSigningKey", object(&["kid", "privatePEM", "publicJWK"], &key)),
         ("RegisteredToken", object(&registered.each_ref().map(|(name, _)| *name), &registered)),
         ("RegisteredTokenResult", object(&result.each_ref().map(|(name, _)| *name), &result)),

@@ -36,6 +36,7 @@ mod issuers;
 mod keys;
 mod loadtest;
 mod login;
+mod login_api;
 mod logout;
 mod migration;
 mod pages;

@@ -35,7 +35,7 @@ macro_rules! events {
 events! {
     /// A user signed in.
     SignedIn => "session.signed_in", true;
-    /// A login name or password was refused.
+    /// A login name, password or sign-in code was refused.
     SignInFailed => "session.sign_in_failed", true;
     /// A user added a passkey.
     PasskeyAdded => "passkey.added", true;

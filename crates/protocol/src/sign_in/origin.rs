@@ -58,10 +58,15 @@ impl AllowedOrigin {
     pub fn allows(&self, origin: &str) -> bool {
         let Some((scheme, below)) = self.0.split_once("*.") else { return self.0 == origin };
         let label = origin.strip_prefix(scheme).and_then(|rest| rest.strip_suffix(below)?.strip_suffix('.'));
-        label.is_some_and(|label| {
-            !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-        })
+        label.is_some_and(is_plain_label)
     }
+}
+
+/// Whether a label is letters, digits and hyphens, and not one that stands for other letters (RFC 5890 2.3.2.1), which could
+/// look like another.
+fn is_plain_label(label: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    !label.is_empty() && label.bytes().all(is_plain) && !label.starts_with("xn--")
 }
 
 impl TryFrom<String> for AllowedOrigin {
@@ -126,6 +131,7 @@ mod tests {
             "http://eu.shop.example.com:8443",
             "https://evil.example/.shop.example.com:8443",
             "https://eushop.example.com:8443",
+            "https://xn--e1b-0ob.shop.example.com:8443",
             "null",
         ] {
             assert!(!entry.allows(other), "{other}");

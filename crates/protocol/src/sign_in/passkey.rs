@@ -316,7 +316,11 @@ fn milliseconds(span: Duration) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    const ISSUER: &str = "https://login.example";
 
     #[test]
     fn a_name_is_short_and_plain() {
@@ -348,6 +352,41 @@ mod tests {
         assert_eq!(options["user"]["id"], encoding::encode(b"u1"));
         assert_eq!(options["pubKeyCredParams"][0]["alg"], -7);
         assert_eq!(options["authenticatorSelection"]["residentKey"], "required");
+    }
+
+    proptest! {
+        #[test]
+        fn no_answer_panics(object in any::<Vec<u8>>(), data in any::<Vec<u8>>(), signature in any::<Vec<u8>>()) {
+            let (party, challenge) = (RelyingParty::new(ISSUER, "login", ISSUER).unwrap(), "Y2hhbGxlbmdl");
+            let client_data = |kind: &str| {
+                json!({ "type": kind, "challenge": challenge, "origin": ISSUER }).to_string()
+            };
+            let response = json!({
+                "clientDataJSON": encoding::encode(client_data("webauthn.create").as_bytes()),
+                "attestationObject": encoding::encode(&object),
+            });
+            let made = json!({ "id": "aWQ", "rawId": "aWQ", "type": "public-key", "response": response });
+            let made = NewCredential::parse(made).unwrap();
+            prop_assert_eq!(made.challenge().as_deref(), Ok(challenge));
+            prop_assert!(party.register(&made, challenge, &[], None, Timestamp::EPOCH).is_err());
+            let response = json!({
+                "clientDataJSON": encoding::encode(client_data("webauthn.get").as_bytes()),
+                "authenticatorData": encoding::encode(&data),
+                "signature": encoding::encode(&signature),
+            });
+            let answer = json!({ "id": "aWQ", "rawId": "aWQ", "type": "public-key", "response": response });
+            let answer = Assertion::parse(answer).unwrap();
+            prop_assert_eq!((answer.user(), answer.credential_id()), (None, "aWQ".to_owned()));
+            let passkey = Passkey {
+                id: "aWQ".into(),
+                name: String::new(),
+                credential: json!({}),
+                is_synced: false,
+                created_at: Timestamp::EPOCH,
+                last_used_at: None,
+            };
+            prop_assert!(party.authenticate(&answer, challenge, &passkey, Timestamp::EPOCH).is_err());
+        }
     }
 
     #[test]

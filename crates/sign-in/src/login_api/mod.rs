@@ -18,8 +18,11 @@ use symbolon_protocol::error::{ErrorCode, OAuthError};
 use symbolon_protocol::refusal::{Details, Reason};
 use symbolon_telemetry::Endpoint as Label;
 
-/// The longest e-mail address, in bytes (RFC 5321 4.5.3.1: 64 before the `@` and 255 behind it).
-const LONGEST_EMAIL: usize = 320;
+/// The longest e-mail address, in bytes (RFC 5321 4.5.3.1.3, without the angle brackets).
+const LONGEST_EMAIL: usize = 254;
+
+/// The longest name of a person, in bytes.
+const LONGEST_NAME: usize = 200;
 
 /// The rows of the login API. Each endpoint has two paths, because its first clients know it by either.
 pub static LOGIN_API: [Endpoint; 10] = [
@@ -89,6 +92,20 @@ fn email(text: &str) -> Result<&str, Failure> {
         true => Ok(text),
         false => {
             Err(OAuthError::invalid_request(Reason::MemberInvalid, "email is not an e-mail address").into())
+        }
+    }
+}
+
+/// The name of a person.
+///
+/// # Errors
+/// 400
+fn person(text: &str) -> Result<&str, Failure> {
+    let text = text.trim();
+    match text.len() <= LONGEST_NAME && !text.chars().any(char::is_control) {
+        true => Ok(text),
+        false => {
+            Err(OAuthError::invalid_request(Reason::MemberInvalid, "name is too long, or not plain").into())
         }
     }
 }

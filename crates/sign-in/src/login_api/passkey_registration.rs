@@ -22,7 +22,7 @@ use symbolon_store::port::{AuthenticatorUpdate, Created, Enrolled};
 
 use super::answer::{ok, signed_in, told};
 use super::passkey_challenge::{Ceremony, Challenge, refused, relying_party};
-use super::{allowed_origin, body, email, forbidden};
+use super::{allowed_origin, body, email, forbidden, person};
 use crate::interaction::session_of;
 use symbolon_app::http::csrf::INTERACTION_LIVES;
 use symbolon_app::http::{Call, Context, Failure};
@@ -65,8 +65,9 @@ pub(super) async fn options(call: &mut Call) -> Result<Response, Failure> {
     let (user, new) = match &named {
         Some(user) => (User::clone(user), None),
         None => {
-            let new = address.map(|email| NewAccount { email: email.to_owned(), name: asked.name.clone() });
-            let new = new.ok_or_else(not_allowed)?;
+            let name = asked.name.as_deref().map(person).transpose()?.filter(|name| !name.is_empty());
+            let email = address.ok_or_else(not_allowed)?.to_owned();
+            let new = NewAccount { email, name: name.map(str::to_owned) };
             let id = UserId::trusted(format!("u{}", random::token_128(&*call.context.app.random)));
             (new_user(&call.context, id, &new), Some(new))
         }

@@ -210,6 +210,21 @@ fn the_test_endpoint_creates_users_only_if_it_may() {
 }
 
 #[test]
+fn the_length_of_what_the_browser_keeps_tells_nothing() {
+    let server = TestServer::start();
+    for (id, email) in
+        [("u", "a@b.example"), (&*"u".repeat(255), "somebody.with.a.long.name@mail.example.com")]
+    {
+        let body = json!({ "id": id, "email": email });
+        assert_eq!(server.admin("POST", "/users", Some(body)).status, 201);
+    }
+    let length = |email| asked(&server, email).1.cookie(SCRIPT_COOKIE).unwrap().len();
+    let short = length("a@b.example");
+    assert_eq!(length("somebody.with.a.long.name@mail.example.com"), short);
+    assert!(short < 2_000, "{short}");
+}
+
+#[test]
 fn the_session_replaces_the_one_that_the_browser_had() {
     let server = TestServer::start();
     let (ann, bob) = (user(&server, ANN), user(&server, "bob@example.com"));

@@ -49,7 +49,13 @@ fn every_body_is_read_to_its_last_member() {
         ("PUT", "/settings/token-exchange", json!({}), "enable", Some("enabled")),
         ("POST", "/issuers", json!({ "id": "acme", "url": "https://acme.example" }), "uri", Some("url")),
         ("POST", "/test/sessions", json!({ "user_id": "ann@example.com" }), "ttl", None),
-        ("POST", "/test/email-codes", json!({ "email": "ann@example.com" }), "create_users", Some("create_user")),
+        (
+            "POST",
+            "/test/email-codes",
+            json!({ "email": "ann@example.com" }),
+            "create_users",
+            Some("create_user"),
+        ),
         ("POST", "/signing-keys/rotate", json!({}), "algorithms", Some("algorithm")),
     ] {
         let mut body = good;

@@ -9,7 +9,7 @@ use symbolon_protocol::refusal::Reason;
 use symbolon_store::port::AuthenticatorUpdate;
 use symbolon_testkit::{Answer, Authenticator, Browser, Flaw, TestServer};
 
-use super::{Case, run};
+use super::{Case, explained, run};
 
 const INVALID: (u16, &str) = (400, "invalid_request");
 const UNPROVEN: (u16, &str) = (400, "invalid_grant");
@@ -65,10 +65,13 @@ pub(super) const CASES: [Case<TestServer>; 16] = [
             [("content-type", "application/json"), ("origin", "https://evil.example"), ("x-request-id", id)];
         server.browser().send("POST", "/api/auth/passkey/login/options", &headers, b"{}")
     }),
-    Case::new(Reason::EmailCodeWrong, UNPROVEN, &["wrong@example.com"], |server, id| {
+    Case::new(Reason::EmailCodeWrong, UNPROVEN, &[], |server, id| {
         let (code, _, browser) = code(server, "wrong@example.com");
         let other = if code == "000000" { "000001" } else { "000000" };
-        verify(server, &browser, id, "wrong@example.com", other)
+        let answer = verify(server, &browser, id, "wrong@example.com", other);
+        let failure = explained(server, "", id);
+        assert_eq!(failure["login_name"], "wrong@example.com", "{failure}");
+        answer
     }),
     Case::new(Reason::EmailCodeExpired, UNPROVEN, &[], |server, id| {
         let (code, _, browser) = code(server, "late@example.com");

@@ -39,6 +39,10 @@ events! {
     SignInFailed => "session.sign_in_failed", true;
     /// A user added a passkey.
     PasskeyAdded => "passkey.added", true;
+    /// A user set up a generator of time-based one-time passwords.
+    TotpAdded => "totp.added", true;
+    /// A user signed in with a recovery code, which is used up.
+    RecoveryCodeUsed => "recovery_code.used", true;
     /// A session ended before its time.
     SessionEnded => "session.ended", true;
     /// An admin made a session.

@@ -1,14 +1,14 @@
 //! Beginning a session in a browser, in place of the one that it has.
 
 use symbolon_protocol::event::Event;
-use symbolon_protocol::id::Sid;
+use symbolon_protocol::id::{ClientId, Sid};
 use symbolon_protocol::revocation::{SessionEnd, Tombstone};
 use symbolon_protocol::session::{Amr, Session, SessionId};
 use symbolon_protocol::user::User;
 use symbolon_store::Durable;
 use symbolon_store::shard::{ShardKind, sid_of};
 
-use crate::interaction::session_of;
+use crate::interaction::{Interaction, PendingAuthorization, session_of};
 use crate::session_end::{end_session, longest_of};
 use crate::session_quota;
 use symbolon_app::http::{Call, Context, Failure};
@@ -50,8 +50,62 @@ pub(super) async fn begin(
     Ok(Some((id, session)))
 }
 
+/// Somebody who has proven who they are, within an interaction.
+pub(super) struct SignIn<'a> {
+    /// The user.
+    pub(super) user: &'a User,
+    /// How (`amr`, OpenID Connect Core 2).
+    pub(super) amr: Amr,
+    /// The client that asked for it.
+    pub(super) client: &'a ClientId,
+}
+
+/// Begins the session of an interaction, or returns the one that it has already begun. `is_still` is asked after the session
+/// is stored, whether what was proven still holds, and the user may sign in: whoever changes that now either finds the session
+/// and ends it, or did so before, and `is_still` sees that. `None`: it does not.
+///
+/// # Errors
+/// [`Failure`]: the store is out of reach.
+pub(super) async fn begin_for(
+    call: &mut Call,
+    interaction: &Interaction<PendingAuthorization>,
+    sign_in: SignIn<'_>,
+    is_still: impl AsyncFnOnce() -> Result<bool, Failure>,
+) -> Result<Option<(SessionId, Session)>, Failure> {
+    let Call { context, received, durable, .. } = &mut *call;
+    let (Context { app, issuer, .. }, SignIn { user, amr, client }) = (&*context, sign_in);
+    // Always a new id (session fixation): an id that the browser brought may be known to somebody else.
+    let mut id = interaction.session_id(context, &user.id);
+    if let Some(session) = app.store.session(&issuer.id, &id, app.now()).await?.take(durable) {
+        return Ok(Some((id, Session::clone(&session))));
+    }
+    let mut session = new_session(context, user, &id, amr);
+    if app.store.revoked(&issuer.id, &session.lineage(&issuer.id)).await?.take(durable) {
+        // The session of this interaction has ended. Its `sid` is revoked, and so would be everything issued under
+        // it, so a fresh id is drawn.
+        id = SessionId::new(app.store.place(ShardKind::Session).draw::<16>(ShardKind::Session, &*app.random));
+        session = new_session(context, user, &id, amr);
+    }
+    let old = session_of(context, received, durable).await?;
+    let dropped = match &old {
+        Some((_, old)) if old.user == user.id => session.succeed(old),
+        _ => None,
+    };
+    app.store.open_session(&issuer.id, &id, session.clone()).await?.take(durable);
+    if !is_still().await? {
+        end_session(app, issuer, &id, &session, durable).await?;
+        return Ok(None);
+    }
+    if let Some((id, old)) = old {
+        replace(context, user, (&id, &old), dropped, durable).await?;
+    }
+    call.settle().await?;
+    call.context.audit(Event::SignedIn, Some(&user.id), Some(client));
+    Ok(Some((id, session)))
+}
+
 /// The session that a sign-in begins now.
-pub(super) fn new_session(context: &Context, user: &User, id: &SessionId, amr: Amr) -> Session {
+fn new_session(context: &Context, user: &User, id: &SessionId, amr: Amr) -> Session {
     let Context { app, issuer, .. } = context;
     let now = app.now();
     Session {
@@ -72,7 +126,7 @@ pub(super) fn new_session(context: &Context, user: &User, id: &SessionId, amr: A
 ///
 /// # Errors
 /// [`Failure`]: the store is out of reach.
-pub(super) async fn replace(
+async fn replace(
     context: &Context,
     user: &User,
     (id, old): (&SessionId, &Session),

@@ -113,6 +113,10 @@ fn id_token_claims() -> Value {
     json!({ "type": "string", "enum": ["scopes", "minimal"] })
 }
 
+fn second_factor() -> Value {
+    json!({ "type": "string", "enum": ["optional", "required"] })
+}
+
 fn subject_token_types() -> Value {
     json!({ "type": "array", "minItems": 1, "items": { "type": "string", "enum": [ACCESS_TOKEN_TYPE, JWT_TYPE] } })
 }
@@ -217,6 +221,7 @@ fn clients() -> Schemas {
         ("access_token_typ", access_token_typ()),
         ("audience_is_issuer", flag()),
         ("id_token_claims", id_token_claims()),
+        ("second_factor", second_factor()),
         ("claims", claims::definitions()),
     ];
     let overrides = object(&[], &settings);
@@ -429,6 +434,7 @@ fn settings() -> Schemas {
             ("require_pkce", require_pkce()),
             ("audience_is_issuer", flag()),
             ("id_token_claims", id_token_claims()),
+            ("second_factor", second_factor()),
             ("claims", claims::definitions()),
             ("signing_algorithm", algorithm()),
             ("key_rotation_days", number()),

@@ -45,6 +45,7 @@ pub(crate) fn document(settings: &IssuerSettings) -> Map<String, Value> {
     for name in ["attributes", "claims", "login_api_origins"] {
         document.entry(name).or_insert_with(|| Value::Array(Vec::new()));
     }
+    document.entry("second_factor").or_insert_with(|| "optional".into());
     document
 }
 

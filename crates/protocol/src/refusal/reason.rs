@@ -287,6 +287,9 @@ reasons! {
         SignInFormExpired "sign_in_form_expired"
             "The login form was not accepted: it is too old, or its cookie is missing, or it came from another site."
             "Let the person send the form again. If it lasts, look whether the browser keeps the provider's cookies and a proxy changes `Origin` or `Host`.";
+        SecondFactorWrong "second_factor_wrong"
+            "The password was right, and the code is neither a current one of the user's generator nor an unused recovery code."
+            "Let the person wait for the next code: each counts once. If none is right, the clock of the phone may be wrong. If phone and recovery codes are lost, remove the generator with `symbolon user authenticators USER --remove totp`.";
         EmailCodeWrong "email_code_wrong"
             "The code is not the one that was sent, or nobody has the address that was typed."
             "Let the person look at the latest mail, and at the address.";
@@ -498,6 +501,7 @@ impl Reason {
                 | Self::SignInTooOld
                 | Self::UserRefused
                 | Self::PasswordWrong
+                | Self::SecondFactorWrong
                 | Self::EmailCodeWrong
                 | Self::EmailCodeExpired
                 | Self::TokenExpired

@@ -8,7 +8,9 @@ pub mod email_code;
 pub mod origin;
 pub mod passkey;
 mod proven;
+pub mod recovery_code;
 mod step;
+pub mod totp;
 
 pub use proven::{Factor, Proven};
 pub use step::{Policy, Step, next_step};

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use symbolon_protocol::authenticator::AuthenticatorSet;
 use symbolon_protocol::refusal::{Details, Reason};
 use symbolon_protocol::session::{Session, SessionId};
+use symbolon_protocol::settings::SecondFactor;
 use symbolon_protocol::sign_in::{Policy, Proven, Step, next_step};
 use symbolon_protocol::user::User;
 
@@ -24,7 +25,9 @@ pub(super) async fn signed_in(
     about: Value,
 ) -> Result<Response, Failure> {
     let details = || Details::of_user(&user.id);
-    let Step::Enough { amr, .. } = next_step(proven, Policy::default(), enrolled) else {
+    let required = call.context.issuer.settings.load().second_factor == SecondFactor::Required;
+    let policy = Policy { needs_second_factor: required };
+    let Step::Enough { amr, .. } = next_step(proven, policy, enrolled) else {
         let told = "this account needs a second factor: sign in at the login page";
         return Err(forbidden(Reason::SecondFactorNeeded, told, details()));
     };

@@ -48,6 +48,7 @@ mod refresh_token;
 mod revocation;
 mod roles;
 mod safety;
+mod second_factor;
 mod settings;
 mod sign_in_limits;
 mod spec_map;

@@ -67,7 +67,8 @@ fn set_up(scene: &Scene, browser: &Browser) -> (Phone, Answer) {
     let shown = confirm(browser, &page, &phone.code(scene));
     assert_eq!(shown.status, 200, "{shown:?}");
     let list = between(&shown.body, "<ul class=\"recovery-codes\"", "</ul>");
-    let codes = list.split("<code dir=\"ltr\">").skip(1).map(|code| code.split_once('<').unwrap().0.to_owned());
+    let codes =
+        list.split("<code dir=\"ltr\">").skip(1).map(|code| code.split_once('<').unwrap().0.to_owned());
     phone.recovery_codes = codes.collect();
     assert_eq!(phone.recovery_codes.len(), 10, "{list}");
     (phone, shown)
@@ -156,8 +157,10 @@ fn of_many_with_one_code_one_signs_in() {
             })
             .collect();
         let signed_in: usize = thread::scope(|scope| {
-            let racers: Vec<_> =
-                ready.iter().map(|(browser, page)| scope.spawn(|| is_in(&confirm(browser, page, &code)))).collect();
+            let racers: Vec<_> = ready
+                .iter()
+                .map(|(browser, page)| scope.spawn(|| is_in(&confirm(browser, page, &code))))
+                .collect();
             racers.into_iter().map(|racer| usize::from(racer.join().unwrap())).sum()
         });
         assert_eq!(signed_in, 1, "{code}");
@@ -195,7 +198,8 @@ fn cancel_goes_back_and_an_issuer_that_requires_it_binds_every_client() {
     let (transaction, csrf) = hidden(&after_password(&scene, &browser));
     let form = [("transaction", &*transaction), ("csrf_token", &*csrf), ("cancel", "true")];
     assert_eq!(browser.post(PATH, &form).redirected("error").as_deref(), Some("access_denied"));
-    let set = |path: &str, body| assert_eq!(scene.server.admin("PATCH", path, Some(body)).status, 200, "{path}");
+    let set =
+        |path: &str, body| assert_eq!(scene.server.admin("PATCH", path, Some(body)).status, 200, "{path}");
     set("/settings", json!({ "second_factor": "required" }));
     set(&format!("/clients/{}", demo::CLIENT), json!({ "settings": { "second_factor": "optional" } }));
     let page = scene.at_login(&browser, &scene.rp.authorization_request());

@@ -106,7 +106,10 @@ pub(super) const CASES: [Case<Scene>; 9] = [
         let form = [("transaction", &*transaction), ("csrf_token", &*csrf), ("code", "000000")];
         let answer = browser.post_with("/login/second-factor", &form, &[("x-request-id", id)]);
         let failure = explained(&scene.server, "", id);
-        assert_eq!((&failure["user_id"], &failure["reason"]), (&json!("other"), &json!("second_factor_wrong")));
+        assert_eq!(
+            (&failure["user_id"], &failure["reason"]),
+            (&json!("other"), &json!("second_factor_wrong"))
+        );
         answer
     }),
 ];

@@ -1,4 +1,4 @@
-//! Endpoints that only load tests need: sessions without a login, the signing key, and families for tokens that were
+//! Endpoints that only load tests need: sessions without a login, sign-in codes without a mail, the signing key, and families for tokens that were
 //! signed elsewhere. Disabled unless the configuration sets `test_endpoints`.
 
 use std::time::Duration;
@@ -7,13 +7,14 @@ use http::Method;
 use serde_json::{Value, json};
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::jws::Compact;
+use symbolon_crypto::random;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{ClientId, UserId};
 use symbolon_protocol::revocation;
 use symbolon_protocol::scope::Scope;
 use symbolon_protocol::settings::LONGEST_LIFE;
 use symbolon_protocol::token::refresh_token::{RegisteredToken, family_of_registered};
-use symbolon_protocol::user::User;
+use symbolon_protocol::user::{User, UserProfile};
 use symbolon_store::Durable;
 use symbolon_store::port::Created;
 
@@ -21,8 +22,9 @@ use crate::admin_created::{self, Lives};
 use crate::call::{Call, Concerns, Payload, created, ok};
 use crate::error::{AdminError, Answer};
 use crate::operation::{Operation, reference};
-use crate::signing_keys;
+use crate::{signing_keys, users};
 use symbolon_app::audit::ChangedFields;
+use symbolon_app::email_code;
 use symbolon_app::http::set_cookie;
 
 /// The default lifetime of a session, in seconds.
@@ -42,6 +44,14 @@ pub(super) fn operations() -> Vec<Operation> {
             session,
         )
         .answers(201, reference("TestSession")),
+        Operation::taking(
+            Method::POST,
+            "/test/email-codes",
+            "NewTestEmailCode",
+            "Draws a sign-in code that is not sent by mail",
+            email_code,
+        )
+        .answers(201, reference("TestEmailCode")),
         Operation::get("/test/signing-key", "Hands out the RS256 key with its private half", signing_key)
             .answers(200, reference("TestSigningKey")),
         Operation::taking(
@@ -85,6 +95,49 @@ async fn session(call: Call, payload: Payload) -> Answer {
         "expires_at": expires_at,
         "cookie_value": cookie,
     })))
+}
+
+async fn email_code(call: Call, payload: Payload) -> Answer {
+    allowed(&call)?;
+    let mut fields = payload.fields().await?;
+    let email = users::email(&mut fields)?.ok_or_else(|| AdminError::invalid("email is required"))?;
+    let may_create = fields.take("create_user")?.unwrap_or(true);
+    fields.finish()?;
+    let found = call.app.store.user_by_login(call.id(), &email).await?;
+    let user = match found.map(|(user, _)| user) {
+        Some(user) if user.may_sign_in() => user.id.clone(),
+        None if may_create => new_user(&call, &email).await?,
+        _ => return Err(AdminError::not_found("there is no such active user")),
+    };
+    let code = email_code::begin(&call.app, &call.issuer, &email, Some(user.clone()));
+    let code = code.map_err(AdminError::internal)?;
+    Ok(created(&json!({
+        "success": true,
+        "code": code.code.expose(),
+        "otpSessionId": code.sealed,
+        "expiresAt": code.expires_at.seconds(),
+        "userId": user,
+    })))
+}
+
+/// Creates a user with nothing but an e-mail address.
+async fn new_user(call: &Call, email: &str) -> Result<UserId, AdminError> {
+    let now = call.now();
+    let user = User {
+        id: UserId::trusted(format!("u{}", random::token_128(&*call.app.random))),
+        email: Some(email.to_owned()),
+        email_verified: false,
+        profile: UserProfile::default(),
+        active: true,
+        created_at: now,
+        updated_at: now,
+    };
+    let (id, made) = (user.id.clone(), ChangedFields::made(&user));
+    if call.app.store.create_user(call.id(), user, None).await? == Created::Exists {
+        return Err(AdminError::conflict("another user has just got this address"));
+    }
+    call.audit(Event::UserCreated, Concerns { user: Some(&id), ..Concerns::default() }, made);
+    Ok(id)
 }
 
 /// The active user with this id or e-mail address: load scripts have lists of either.

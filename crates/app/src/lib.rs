@@ -12,11 +12,13 @@ pub mod changes;
 pub mod client_secret_use;
 pub mod clock;
 pub mod detached;
+pub mod email_code;
 mod entitlements;
 #[cfg(any(test, feature = "fuzz"))]
 pub mod fuzz;
 pub mod http;
 pub mod issuer;
 pub mod let_others_run;
+pub mod one_use;
 pub mod passwords;
 pub mod rate_limit;

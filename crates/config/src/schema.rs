@@ -64,7 +64,7 @@ fn of_kind(kind: &ValueKind) -> Map<String, Json> {
         ValueKind::Count { min, max } => json!({"type": "integer", "minimum": min, "maximum": max}),
         ValueKind::Duration { .. } => json!({"type": "string", "pattern": "^(0|([0-9]+(us|ms|s|m|h|d))+)$"}),
         ValueKind::Size { .. } => json!({"type": "string", "pattern": "^[0-9]+(B|KiB|MiB|GiB)$"}),
-        ValueKind::Rate => json!({"type": "string", "pattern": "^(off|[0-9]+/(s|m|h))$"}),
+        ValueKind::Rate => json!({"type": "string", "pattern": "^(off|[0-9]+/[0-9]*(s|m|h))$"}),
         ValueKind::Choice(words) => json!({"enum": words}),
         ValueKind::Networks | ValueKind::Hosts => json!({"type": "array", "items": {"type": "string"}}),
         ValueKind::Issuer => json!({"type": "string", "format": "uri", "pattern": "^https?://[^/?#][^?#]*$"}),

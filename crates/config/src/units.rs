@@ -23,20 +23,27 @@ const SIZE_UNITS: [(&str, u64); 4] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB"
 pub struct Rate {
     /// Requests per period, and the size of a burst. Never 0.
     pub count: u32,
-    /// The period: a second, a minute or an hour.
+    /// The period: some whole seconds.
     pub per: Duration,
 }
 
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let unit = match self.per.as_secs() {
-            1 => "s",
-            60 => "m",
-            _ => "h",
-        };
-        write!(f, "{}/{unit}", self.count)
+        let seconds = self.per.as_secs();
+        let units = RATE_UNITS.iter().find(|(_, length)| seconds.is_multiple_of(*length));
+        let (unit, length) = units.copied().unwrap_or(("s", 1));
+        match seconds / length {
+            1 => write!(f, "{}/{unit}", self.count),
+            times => write!(f, "{}/{times}{unit}", self.count),
+        }
     }
 }
+
+/// The units of a rate's period, in seconds, the longest first.
+const RATE_UNITS: [(&str, u64); 3] = [("h", 3600), ("m", 60), ("s", 1)];
+
+/// The longest period of a rate, in seconds.
+const LONGEST_PERIOD: u64 = 86_400;
 
 /// Splits leading digits from what follows; `None` without a digit or beyond `u64`.
 fn number(text: &str) -> Option<(u64, &str)> {
@@ -105,20 +112,20 @@ pub(super) fn format_size(bytes: u64) -> String {
     in_largest_unit(bytes, &SIZE_UNITS)
 }
 
-/// Parses a rate (`100/s`, `600/m`, `10/h`); `None` for `off`, which means no limit.
+/// Parses a rate (`100/s`, `600/m`, `3/15m`); `None` for `off`, which means no limit.
 pub(super) fn parse_rate(text: &str) -> Result<Option<Rate>, Mistake> {
-    let wrong =
-        |problem| Mistake::new(problem, "write requests per s, m or h: \"100/s\", \"600/m\", or \"off\"");
+    let wrong = |problem| {
+        Mistake::new(problem, "write requests per s, m or h: \"100/s\", \"600/m\", \"3/15m\", or \"off\"")
+    };
     if text == "off" {
         return Ok(None);
     }
-    let (count, unit) = text.split_once('/').ok_or_else(|| wrong("is not a rate"))?;
-    let seconds = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3600,
-        _ => return Err(wrong("is not a rate")),
-    };
+    let (count, period) = text.split_once('/').ok_or_else(|| wrong("is not a rate"))?;
+    let (times, unit) = number(period).unwrap_or((1, period));
+    let length = RATE_UNITS.iter().find(|(name, _)| *name == unit).map(|(_, length)| *length);
+    let seconds = length.and_then(|length| times.checked_mul(length));
+    let seconds = seconds.filter(|seconds| (1..=LONGEST_PERIOD).contains(seconds));
+    let seconds = seconds.ok_or_else(|| wrong("is not a rate"))?;
     if !count.bytes().all(|b| b.is_ascii_digit()) {
         return Err(wrong("is not a rate"));
     }
@@ -177,8 +184,12 @@ mod tests {
     fn rates_read_as_written() {
         let rate = parse_rate("600/m").unwrap().unwrap();
         assert_eq!(rate, Rate { count: 600, per: Duration::from_secs(60) });
+        let seldom = parse_rate("3/15m").unwrap().unwrap();
+        assert_eq!(seldom, Rate { count: 3, per: Duration::from_secs(900) });
         assert_eq!(parse_rate("off").unwrap(), None);
-        for text in ["", "0/s", "600", "600/d", "/s", "+6/s", "6/s/s", "4294967296/s"] {
+        for text in
+            ["", "0/s", "600", "600/d", "/s", "+6/s", "6/s/s", "6/0s", "6/15", "6/25h", "4294967296/s"]
+        {
             assert!(parse_rate(text).is_err(), "{text:?}");
         }
     }
@@ -189,7 +200,7 @@ mod tests {
             let duration = Duration::from_micros(micros);
             prop_assert_eq!(parse_duration(&format_duration(duration)).unwrap(), duration);
             prop_assert_eq!(parse_size(&format_size(bytes)).unwrap(), bytes);
-            for per in [1, 60, 3600] {
+            for per in [1, 60, 90, 900, 3600, 7200] {
                 let rate = Rate { count, per: Duration::from_secs(per) };
                 prop_assert_eq!(parse_rate(&rate.to_string()).unwrap(), Some(rate));
             }

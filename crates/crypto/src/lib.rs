@@ -11,6 +11,7 @@ pub mod encoding;
 pub mod jwk;
 pub mod jws;
 pub mod key;
+pub mod one_time_password;
 pub mod password;
 pub mod random;
 pub mod seal;

@@ -17,6 +17,20 @@ pub(crate) static ENGLISH: Texts = Texts {
     seconds: Phrase("{} seconds"),
     minutes: Phrase("{} minutes"),
 
+    second_factor_title: "Confirm that it is you",
+    second_factor_code: "Code",
+    second_factor_hint: "The six digits that your authenticator app shows, or one of your recovery codes.",
+    second_factor_wrong: "This code is not right, or it was used before. Wait for the next one and try again.",
+    second_factor_confirm: "Confirm",
+    second_factor_setup_title: "Set up an authenticator app",
+    second_factor_setup_scan: "Scan this picture with an authenticator app on your phone. Then type the six digits that it shows.",
+    second_factor_setup_type: "If you cannot scan it, type this secret into the app:",
+    second_factor_setup_qr: "QR code with the secret below",
+    recovery_codes_title: "Your recovery codes",
+    recovery_codes_text: "Keep these codes in a safe place. If you lose your phone, each of them signs you in once. They are not \
+                          shown again.",
+    recovery_codes_continue: "I have kept them",
+
     consent_title: Phrase("Allow {}?"),
     consent_asks: Phrase("{} would like to:"),
     consent_signed_in: Phrase("Signed in as {}"),

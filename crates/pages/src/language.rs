@@ -95,6 +95,9 @@ texts! {
     &'static str {
         login_title, username, password, sign_in, cancel,
         login_invalid_credentials, login_busy, login_expired, one_second,
+        second_factor_title, second_factor_code, second_factor_hint, second_factor_wrong, second_factor_confirm,
+        second_factor_setup_title, second_factor_setup_scan, second_factor_setup_type, second_factor_setup_qr,
+        recovery_codes_title, recovery_codes_text, recovery_codes_continue,
         consent_allow, consent_deny, consent_not_you,
         scope_openid, scope_profile, scope_email, scope_address, scope_phone, scope_groups, scope_roles,
         scope_offline_access,

@@ -35,8 +35,14 @@ macro_rules! events {
 events! {
     /// A user signed in.
     SignedIn => "session.signed_in", true;
-    /// A login name or password was refused.
+    /// A login name, password or sign-in code was refused.
     SignInFailed => "session.sign_in_failed", true;
+    /// A user added a passkey.
+    PasskeyAdded => "passkey.added", true;
+    /// A user set up a generator of time-based one-time passwords.
+    TotpAdded => "totp.added", true;
+    /// A user signed in with a recovery code, which is used up.
+    RecoveryCodeUsed => "recovery_code.used", true;
     /// A session ended before its time.
     SessionEnded => "session.ended", true;
     /// An admin made a session.

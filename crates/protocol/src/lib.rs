@@ -5,6 +5,7 @@
 //! together with the one change that the store must carry out.
 
 pub mod attribute;
+pub mod authenticator;
 pub mod authorize;
 pub mod claim_definition;
 pub mod client;
@@ -40,6 +41,7 @@ pub mod scope;
 pub mod session;
 pub mod settings;
 mod sid;
+pub mod sign_in;
 pub mod time;
 pub mod token;
 pub mod unknown_member;

@@ -24,10 +24,12 @@ pub enum AuthenticationMethod {
     Mfa,
     /// The session was made through the admin API.
     AdminApi,
+    /// Proof of a key that software holds.
+    Swk,
 }
 
 impl AuthenticationMethod {
-    const ALL: [Self; 5] = [Self::Pwd, Self::Otp, Self::Hwk, Self::Mfa, Self::AdminApi];
+    const ALL: [Self; 6] = [Self::Pwd, Self::Otp, Self::Hwk, Self::Mfa, Self::AdminApi, Self::Swk];
 
     /// The `amr` value.
     pub fn as_str(self) -> &'static str {
@@ -37,6 +39,7 @@ impl AuthenticationMethod {
             Self::Hwk => "hwk",
             Self::Mfa => "mfa",
             Self::AdminApi => "admin_api",
+            Self::Swk => "swk",
         }
     }
 }

@@ -8,6 +8,7 @@ use symbolon_crypto::algorithm::Algorithm;
 use crate::attribute::AttributeSchema;
 use crate::claim_definition::ClaimDefinition;
 use crate::pkce::PkcePolicy;
+use crate::sign_in::origin::AllowedOrigin;
 use crate::time::Timestamp;
 use crate::token::access_token::AccessTokenTyp;
 use crate::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
@@ -111,6 +112,14 @@ pub struct IssuerSettings {
     /// earlier versions read the settings.
     #[serde(skip_serializing_if = "AttributeSchema::is_empty")]
     pub attributes: AttributeSchema,
+    /// The origins whose pages may call the login API besides the issuer's own. Not written while there are none, so that
+    /// nodes of earlier versions read the settings.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub login_api_origins: Vec<AllowedOrigin>,
+    /// Whether everybody needs a second factor to sign in. Not written while it is optional, so that nodes of earlier
+    /// versions read the settings.
+    #[serde(skip_serializing_if = "SecondFactor::is_optional")]
+    pub second_factor: SecondFactor,
     /// The longer lifetime of tokens that were issued under earlier settings. Set by the server when lifetimes
     /// change.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -126,6 +135,23 @@ pub enum IdTokenClaims {
     Scopes,
     /// None: the client asks UserInfo.
     Minimal,
+}
+
+/// Whether a sign-in needs a second factor of somebody who has none. Whoever has one is always asked for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SecondFactor {
+    /// It does not.
+    #[default]
+    Optional,
+    /// It does: who has none sets one up.
+    Required,
+}
+
+impl SecondFactor {
+    fn is_optional(&self) -> bool {
+        *self == Self::Optional
+    }
 }
 
 /// The token types as which a subject token may be presented (RFC 8693 3): at least one. In JSON: a list of URNs.
@@ -211,6 +237,8 @@ impl Default for IssuerSettings {
             audit_days: 90,
             password_work_kib: None,
             attributes: AttributeSchema::default(),
+            login_api_origins: Vec::new(),
+            second_factor: SecondFactor::default(),
             outlived: None,
         }
     }
@@ -254,6 +282,9 @@ pub struct ClientOverrides {
     /// Which claims about the user its ID tokens carry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id_token_claims: Option<IdTokenClaims>,
+    /// Whether a sign-in for it needs a second factor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub second_factor: Option<SecondFactor>,
     /// The claims that it defines. One that the issuer defines too is replaced for this client, or switched off.
     #[serde(deserialize_with = "list_or_null", skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<ClaimDefinition>,
@@ -281,6 +312,14 @@ impl IssuerSettings {
     /// Which claims about the user a client's ID tokens carry.
     pub fn id_token_claims_for(&self, client: &ClientOverrides) -> IdTokenClaims {
         client.id_token_claims.unwrap_or(self.id_token_claims)
+    }
+
+    /// Whether a sign-in for a client needs a second factor. What the issuer requires, no client waives.
+    pub fn second_factor_for(&self, client: &ClientOverrides) -> SecondFactor {
+        match self.second_factor {
+            SecondFactor::Required => SecondFactor::Required,
+            SecondFactor::Optional => client.second_factor.unwrap_or_default(),
+        }
     }
 
     /// The lifetimes for a client.

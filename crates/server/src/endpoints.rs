@@ -27,7 +27,11 @@ static OWN: [Endpoint; 1] = [Endpoint {
 
 /// All rows, the busiest first.
 pub(crate) fn all() -> impl Iterator<Item = &'static Endpoint> {
-    symbolon_oauth::ENDPOINTS.iter().chain(&symbolon_sign_in::ENDPOINTS).chain(&OWN)
+    symbolon_oauth::ENDPOINTS
+        .iter()
+        .chain(&symbolon_sign_in::ENDPOINTS)
+        .chain(&symbolon_sign_in::LOGIN_API)
+        .chain(&OWN)
 }
 
 /// The endpoint for a path relative to an issuer and a method. If no row of the path allows the method: the path's

@@ -22,7 +22,7 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_store::Durable;
 
 use crate::interaction::{Interaction, Page, PendingAuthorization, client_of, to_root};
-use crate::{consent_page, login_page};
+use crate::{consent_page, login_page, second_factor_page};
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::{Call, Context, Failure, Framing, Policy, html, redirect, session_cookie};
 use symbolon_telemetry::RequestFacts;
@@ -108,6 +108,9 @@ async fn lead_to(
 ) -> Result<Response, Failure> {
     match next {
         NextStep::Answer(response) => Ok(response),
+        NextStep::SignIn if interaction.pending.first_factor.is_some() => {
+            second_factor_page::ask(call, interaction, on).await
+        }
         NextStep::SignIn => login_page::ask(call, interaction, on).await,
         NextStep::Consent(session, scopes) => {
             consent_page::ask(call, interaction, (&session, scopes), on).await

@@ -7,10 +7,12 @@ use symbolon_protocol::discovery::path;
 use symbolon_telemetry::Endpoint as Label;
 
 use crate::interaction::Page;
-use crate::{authorize, consent, consent_page, login, login_page, logout, root_page};
+use crate::{
+    authorize, consent, consent_page, login, login_page, logout, root_page, second_factor, second_factor_page,
+};
 
 /// The endpoints that people's browsers call, the busiest first.
-pub static ENDPOINTS: [Endpoint; 10] = [
+pub static ENDPOINTS: [Endpoint; 12] = [
     Endpoint {
         path: path::AUTHORIZATION,
         methods: GET_THAT_CHANGES_OR_POST,
@@ -46,6 +48,30 @@ pub static ENDPOINTS: [Endpoint; 10] = [
         cors: Cors::None,
         failures: Failures::Page,
         handler: |call| Box::pin(login::submit(call)),
+    },
+    Endpoint {
+        path: second_factor_page::PATH,
+        methods: GET_THAT_CHANGES,
+        label: Label::Login,
+        limit: Limit::Address(EndpointClass::Authorize),
+        form: Form::Required,
+        repeatable: None,
+        needs_lease: true,
+        cors: Cors::None,
+        failures: Failures::Page,
+        handler: |call| Box::pin(authorize::show(call, Page::SecondFactor)),
+    },
+    Endpoint {
+        path: second_factor_page::PATH,
+        methods: POST,
+        label: Label::Login,
+        limit: Limit::None,
+        form: Form::Required,
+        repeatable: None,
+        needs_lease: true,
+        cors: Cors::None,
+        failures: Failures::Page,
+        handler: |call| Box::pin(second_factor::submit(call)),
     },
     Endpoint {
         path: consent_page::PATH,

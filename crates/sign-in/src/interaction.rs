@@ -23,6 +23,7 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_store::Durable;
 use symbolon_store::shard::{Route, ShardKind};
 
+use crate::second_factor::FirstFactor;
 use symbolon_app::http::csrf::{Browser, INTERACTION_LIVES, PageForm, Purpose};
 use symbolon_app::http::{Context, Failure, Received, redirect, session_cookie};
 
@@ -53,6 +54,9 @@ pub(super) struct PendingAuthorization {
     pub(super) allowed: Option<(UserId, Scope)>,
     /// The scopes that the consent page asks for.
     pub(super) scopes: Option<Scope>,
+    /// The password that was right, while a second factor is asked for. Not in what earlier versions sealed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) first_factor: Option<FirstFactor>,
 }
 
 impl PendingAuthorization {
@@ -61,7 +65,7 @@ impl PendingAuthorization {
     pub(super) fn of(request: &[u8]) -> Result<Self, Failure> {
         let request =
             std::str::from_utf8(request).map_err(|error| Failure::Internal(error.to_string()))?.to_owned();
-        Ok(Self { request, signed_in_at: None, allowed: None, scopes: None })
+        Ok(Self { request, signed_in_at: None, allowed: None, scopes: None, first_factor: None })
     }
 
     /// The client that the request names.
@@ -76,6 +80,8 @@ impl Pending for PendingAuthorization {
     fn forget(&mut self, now: Option<Timestamp>) {
         self.signed_in_at = self.signed_in_at.filter(|at| now.is_some_and(|now| is_recent(*at, now)));
         self.allowed = None;
+        self.first_factor =
+            self.first_factor.take().filter(|first| now.is_some_and(|now| is_recent(first.at, now)));
     }
 }
 
@@ -299,6 +305,8 @@ pub(super) async fn user_name(context: &Context, session: &Session) -> Result<St
 pub(super) enum Page {
     /// The login page.
     Login,
+    /// The page that asks for a second factor.
+    SecondFactor,
     /// The consent page.
     Consent,
     /// Neither.

@@ -1,5 +1,6 @@
 //! The endpoints that a person's browser calls: authorization, the pages for login, consent and logout, and the
-//! walk-through of development mode. [`ENDPOINTS`] are their rows in the endpoint table.
+//! walk-through of development mode. [`ENDPOINTS`] are their rows in the endpoint table. Applications that draw their own
+//! pages sign people in by the login API, whose rows are [`LOGIN_API`].
 
 mod assets;
 mod authorize;
@@ -9,14 +10,21 @@ pub mod demo;
 mod endpoints;
 mod interaction;
 mod login;
+mod login_api;
 mod login_page;
 mod logout;
+mod password_attempt;
 mod root_page;
+mod second_factor;
+mod second_factor_page;
+mod second_factor_setup;
+mod session_begin;
 mod session_end;
 mod session_quota;
 
 pub use assets::asset_routes;
 pub use endpoints::ENDPOINTS;
+pub use login_api::LOGIN_API;
 
 #[cfg(test)]
 mod tests {

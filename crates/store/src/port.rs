@@ -1,5 +1,6 @@
 //! The port: what a back-end must be able to do.
 
+mod authenticators;
 mod groups;
 mod roles;
 
@@ -35,6 +36,7 @@ pub use crate::listing::{
 use crate::shard::{Generation, Route, ShardKind};
 use crate::transfer::{Freeze, FreezeError};
 use crate::{Outcome, StoreError};
+pub use authenticators::{AuthenticatorUpdate, Authenticators, Enrolled};
 pub use groups::{
     GroupCreation, GroupDeletion, GroupFilter, GroupUpdate, Groups, MemberAddition, MemberRemoval,
 };
@@ -429,7 +431,7 @@ pub trait Users: Send + Sync {
         seen: &PasswordHash,
         password: PasswordHash,
     ) -> Result<bool, StoreError>;
-    /// Deletes a user with password, consents, memberships and given roles; returns whether there was one.
+    /// Deletes a user with password, authenticators, consents, memberships and given roles; returns whether there was one.
     async fn delete_user(&self, issuer: &IssuerId, id: &UserId) -> Result<bool, StoreError>;
     /// Lists users, newest first.
     async fn list_users(
@@ -662,6 +664,7 @@ pub trait Store:
     + Clients
     + Users
     + Consents
+    + Authenticators
     + Groups
     + Roles
     + Issuers

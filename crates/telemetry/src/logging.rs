@@ -47,6 +47,13 @@ pub enum LoggingError {
     Reload(#[from] reload::Error),
 }
 
+/// The filter of these directives. The WebAuthn library logs what anybody may send it as errors of its own; unless it is named,
+/// its lines are left out, because the request's line has the reason.
+fn filter(level: &str) -> Result<EnvFilter, tracing_subscriber::filter::ParseError> {
+    // Of two directives for one target, the later holds.
+    EnvFilter::try_new(format!("webauthn_rs_core=off,{level}"))
+}
+
 /// The running log. Keep it until the process ends: dropping it writes the lines that are waiting.
 pub struct Logging {
     filter: reload::Handle<EnvFilter, Registry>,
@@ -69,7 +76,7 @@ impl Logging {
         options: LoggingOptions,
         sink: impl io::Write + Send + 'static,
     ) -> Result<(Self, impl Subscriber + Send + Sync), LoggingError> {
-        let (filter, handle) = reload::Layer::new(EnvFilter::try_new(&options.level)?);
+        let (filter, handle) = reload::Layer::new(filter(&options.level)?);
         let writer = LogWriter::start(sink)?;
         let lines = tracing_subscriber::fmt::layer().with_writer(writer.clone());
         let lines = match options.format {
@@ -91,7 +98,7 @@ impl Logging {
     /// # Errors
     /// If the directives are malformed; the level is then unchanged.
     pub fn set_level(&self, level: &str) -> Result<(), LoggingError> {
-        self.filter.reload(EnvFilter::try_new(level)?)?;
+        self.filter.reload(filter(level)?)?;
         Ok(())
     }
 

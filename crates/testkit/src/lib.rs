@@ -10,6 +10,7 @@
     reason = "test support: a failure is a failed test"
 )]
 
+mod authenticator;
 mod browser;
 mod clock;
 mod commit_gate;
@@ -23,6 +24,7 @@ mod server;
 mod signing;
 pub mod upgrade;
 
+pub use authenticator::{Authenticator, Flaw};
 pub use browser::{Answer, Browser};
 pub use clock::TestClock;
 pub use commit_gate::CommitGate;

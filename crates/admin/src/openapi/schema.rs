@@ -113,6 +113,10 @@ fn id_token_claims() -> Value {
     json!({ "type": "string", "enum": ["scopes", "minimal"] })
 }
 
+fn second_factor() -> Value {
+    json!({ "type": "string", "enum": ["optional", "required"] })
+}
+
 fn subject_token_types() -> Value {
     json!({ "type": "array", "minItems": 1, "items": { "type": "string", "enum": [ACCESS_TOKEN_TYPE, JWT_TYPE] } })
 }
@@ -217,6 +221,7 @@ fn clients() -> Schemas {
         ("access_token_typ", access_token_typ()),
         ("audience_is_issuer", flag()),
         ("id_token_claims", id_token_claims()),
+        ("second_factor", second_factor()),
         ("claims", claims::definitions()),
     ];
     let overrides = object(&[], &settings);
@@ -429,6 +434,7 @@ fn settings() -> Schemas {
             ("require_pkce", require_pkce()),
             ("audience_is_issuer", flag()),
             ("id_token_claims", id_token_claims()),
+            ("second_factor", second_factor()),
             ("claims", claims::definitions()),
             ("signing_algorithm", algorithm()),
             ("key_rotation_days", number()),
@@ -438,6 +444,7 @@ fn settings() -> Schemas {
             ("introspection_strict", flag()),
             ("introspection_audience", optional(&text())),
             ("audit_days", number()),
+            ("login_api_origins", json!({ "type": "array", "items": { "type": "string" }, "maxItems": 50 })),
             ("password_work_kib", optional(&number())),
             ("attributes", list(reference("AttributeDefinition"))),
         ],
@@ -607,6 +614,13 @@ fn load_tests() -> Schemas {
         ("ttl", seconds()),
     ];
     let result = [("success", flag()), ("version", number()), ("jti", text()), ("expiresIn", seconds())];
+    let code = [
+        ("success", flag()),
+        ("code", secret()),
+        ("otpSessionId", secret()),
+        ("expiresAt", seconds()),
+        ("userId", text()),
+    ];
     let key = [("kid", text()), ("privatePEM", secret()), ("publicJWK", json!({ "type": "object" }))];
     vec![
         ("BulkSession", bulk_of(&extended(&session, &["sid"], &[("sid", text())]))),
@@ -617,6 +631,8 @@ fn load_tests() -> Schemas {
         ("BulkRefreshToken", bulk_of(&object(&["refresh_token"], &refresh))),
         ("NewTestSession", new_session),
         ("TestSession", extended(&session, &["cookie_value"], &[("cookie_value", secret())])),
+        ("NewTestEmailCode", object(&["email"], &[("email", text()), ("create_user", flag())])),
+        ("TestEmailCode", object(&code.each_ref().map(|(name, _)| *name), &code)),
         ("TestSigningKey", object(&["kid", "privatePEM", "publicJWK"], &key)),
         ("RegisteredToken", object(&registered.each_ref().map(|(name, _)| *name), &registered)),
         ("RegisteredTokenResult", object(&result.each_ref().map(|(name, _)| *name), &result)),

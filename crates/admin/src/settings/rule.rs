@@ -7,6 +7,7 @@ use symbolon_protocol::claim_definition;
 use symbolon_protocol::pkce::policy;
 use symbolon_protocol::revocation::KEPT_AT_LEAST;
 use symbolon_protocol::settings::{IssuerSettings, LONGEST_LIFE, Lifetimes};
+use symbolon_protocol::sign_in::origin::MOST_ORIGINS;
 use symbolon_protocol::unknown_member;
 
 use super::super::error::AdminError;
@@ -41,9 +42,10 @@ pub(crate) fn document(settings: &IssuerSettings) -> Map<String, Value> {
         _ => Map::new(),
     };
     // What is empty is left out of what is stored: an earlier release refuses members that it does not know.
-    for name in ["attributes", "claims"] {
+    for name in ["attributes", "claims", "login_api_origins"] {
         document.entry(name).or_insert_with(|| Value::Array(Vec::new()));
     }
+    document.entry("second_factor").or_insert_with(|| "optional".into());
     document
 }
 
@@ -137,6 +139,9 @@ pub(crate) fn check(settings: &IssuerSettings) -> Result<(), AdminError> {
     claim_definition::check(&settings.claims)
         .and_then(|()| claim_definition::check_attributes(&settings.claims, &settings.attributes))
         .map_err(|why| AdminError::invalid(format!("claims is not valid: {why}")))?;
+    if settings.login_api_origins.len() > MOST_ORIGINS {
+        return Err(AdminError::invalid(format!("login_api_origins has {MOST_ORIGINS} entries at most")));
+    }
     // An idle limit above the absolute one would have no effect, so this is probably a mistake.
     if settings.lifetimes.refresh_token_idle > settings.lifetimes.refresh_token_absolute {
         return Err(AdminError::invalid(
@@ -220,6 +225,10 @@ mod tests {
         assert_eq!(told(twice), "claims is not valid: the claim a: it is defined twice");
         assert!(told(json!({ "claims": [{ "name": "a" }] })).starts_with("claims is not valid"));
         assert!(told(json!({ "claims": [{ "name": "sub", "value": 1 }] })).contains("reserved"));
+        assert!(
+            told(json!({ "login_api_origins": ["https://*.com"] }))
+                .starts_with("login_api_origins is not valid")
+        );
         assert!(told(json!({ "signing_algorithm": "none" })).starts_with("signing_algorithm is not valid"));
         assert!(
             told(json!({ "token_exchange_subject_token_types": [] })).contains("turn token exchange off")

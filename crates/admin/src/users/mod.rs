@@ -26,7 +26,7 @@ use symbolon_app::http::Failure;
 pub(super) use attributes::{check, made, shown, taken, taken_of_new};
 #[cfg(any(test, feature = "fuzz"))]
 pub(super) use record::view;
-pub(super) use record::{Described, GivenPassword, id, password};
+pub(super) use record::{Described, GivenPassword, email, id, password};
 
 /// The filter for listing and export.
 pub(super) const VERIFIED: Parameter =

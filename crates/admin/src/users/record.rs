@@ -159,7 +159,11 @@ pub(crate) fn with_active_by_its_name(patch: Map<String, Value>) -> Result<Map<S
     Ok(patch)
 }
 
-fn email(fields: &mut Fields) -> Result<Option<String>, AdminError> {
+/// `email`; `None` if it is not given.
+///
+/// # Errors
+/// 400 if it is not an e-mail address.
+pub(crate) fn email(fields: &mut Fields) -> Result<Option<String>, AdminError> {
     let Some(email) = fields.text("email")? else { return Ok(None) };
     if is_email(&email) {
         Ok(Some(email))

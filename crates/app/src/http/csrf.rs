@@ -29,6 +29,8 @@ const BYTES: usize = 32;
 pub enum Purpose {
     /// Signing in, and the cancel button beside it.
     Login,
+    /// Proving a second factor, or setting one up.
+    SecondFactor,
     /// Allowing or denying consent.
     Consent,
     /// Signing out.
@@ -39,6 +41,7 @@ impl Purpose {
     const fn label(self) -> &'static [u8] {
         match self {
             Self::Login => b"login",
+            Self::SecondFactor => b"second-factor",
             Self::Consent => b"consent",
             Self::Logout => b"logout",
         }

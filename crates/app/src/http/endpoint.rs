@@ -19,7 +19,7 @@ use symbolon_protocol::params::Params;
 use symbolon_store::Durable;
 
 use super::failure::ErrorAbout;
-use super::{Context, Failure, cors, is_form, read_form};
+use super::{Context, Failure, cors, is_form, read_form, read_json};
 use crate::audit::{Actor, RefusedRequest};
 use crate::issuer::IssuerState;
 use crate::rate_limit::{BodyInFlight, EndpointClass};
@@ -35,7 +35,7 @@ pub struct Endpoint {
     pub label: telemetry::Endpoint,
     /// Whose rate limit its requests count against.
     pub limit: Limit,
-    /// Whether a POST must be a form.
+    /// Whether a POST must be a form, or something else.
     pub form: Form,
     /// The parameters that may be repeated; any other repeated parameter is refused (RFC 6749 3.2). `None` if the
     /// handler checks this itself, because its refusal goes to the client by redirect.
@@ -69,6 +69,8 @@ pub enum Form {
     Required,
     /// A form or none: a body of another media type is not read.
     Optional,
+    /// A JSON text; any other media type is refused.
+    Json,
 }
 
 /// Which origins' scripts may read the answer.
@@ -80,6 +82,8 @@ pub enum Cors {
     Everybody,
     /// The client's own: the origins of its redirect URIs and those that it registered.
     Client,
+    /// Those that may call the issuer's login API, and with the browser's cookies.
+    LoginApi,
 }
 
 /// The format of failures.
@@ -108,7 +112,7 @@ pub struct Received {
     pub uri: Uri,
     /// The headers.
     pub headers: HeaderMap,
-    /// The form of a POST; empty without one.
+    /// The form of a POST, or its JSON text; empty without one.
     pub form: Bytes,
     /// Counts the form's bytes against the budget of bodies until the request is answered.
     in_flight: Option<BodyInFlight>,
@@ -209,10 +213,13 @@ impl Call {
             app.rate_limits.check_address(class, *remote, app.now())?;
         }
         let headers = &self.received.headers;
-        if self.received.is_post() && (self.endpoint.form == Form::Required || is_form(headers)) {
+        if self.received.is_post() && (self.endpoint.form != Form::Optional || is_form(headers)) {
             let limits = self.context.form_limits();
             let in_flight = self.received.in_flight.insert(app.rate_limits.begin_body(*remote));
-            self.received.form = read_form(headers, body, limits, in_flight).await?;
+            self.received.form = match self.endpoint.form {
+                Form::Json => read_json(headers, body, limits, in_flight).await?,
+                Form::Required | Form::Optional => read_form(headers, body, limits, in_flight).await?,
+            };
         }
         (self.endpoint.handler)(self).await
     }
@@ -225,6 +232,9 @@ impl Call {
             Cors::None => {}
             Cors::Everybody => cors::allow_everybody(&mut response),
             Cors::Client => cors::allow(&received.headers, client.as_deref(), &mut response),
+            Cors::LoginApi => {
+                cors::allow_with_credentials(&received.headers, &self.context.issuer, &mut response);
+            }
         }
         if let Some(client) = client {
             RequestFacts::new().client_id(client.client_id.as_str()).note();

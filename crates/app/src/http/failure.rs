@@ -21,6 +21,8 @@ pub enum Failure {
     OAuth(OAuthError),
     /// An error of a protected resource (RFC 6750 3).
     Bearer(OAuthError),
+    /// The request is understood, and not allowed (RFC 9110 15.5.4).
+    Forbidden(OAuthError),
     /// A protected resource was called without credentials: a challenge without an error code (RFC 6750 3.1).
     NoToken,
     /// Temporarily unavailable: overload, a full disk, a store out of reach.
@@ -43,6 +45,8 @@ pub enum Failure {
     TooSlow,
     /// The body is not a form.
     NotAForm,
+    /// The body is not JSON.
+    NotJson,
     /// No endpoint has this path.
     NotFound,
     /// The endpoint does not allow the method (RFC 9110 15.5.6).
@@ -121,7 +125,7 @@ impl Failure {
     /// endpoint.
     pub fn take_refusal(&mut self) -> Option<Refusal> {
         Some(match self {
-            Self::OAuth(error) | Self::Bearer(error) => error.take_refusal(),
+            Self::OAuth(error) | Self::Bearer(error) | Self::Forbidden(error) => error.take_refusal(),
             Self::NoToken => Reason::TokenMissing.into(),
             Self::Unavailable { .. } => Reason::Unavailable.into(),
             Self::TooMany { refusal, .. } => {
@@ -131,6 +135,7 @@ impl Failure {
             Self::TooLarge => Reason::BodyTooLong.into(),
             Self::BrokenBody | Self::TooSlow => Reason::BodyIncomplete.into(),
             Self::NotAForm => Reason::NotAForm.into(),
+            Self::NotJson => Reason::NotJson.into(),
             Self::MethodNotAllowed => Reason::MethodNotAllowed.into(),
             Self::Internal(_) => Reason::ServerFault.into(),
             Self::NotFound => return None,
@@ -149,6 +154,7 @@ impl Failure {
                 let status = StatusCode::from_u16(error.code.status()).unwrap_or(StatusCode::BAD_REQUEST);
                 (status, error.code.as_str(), &error.description)
             }
+            Self::Forbidden(error) => (StatusCode::FORBIDDEN, error.code.as_str(), &error.description),
             Self::NoToken => (StatusCode::UNAUTHORIZED, "invalid_token", "an access token is needed"),
             Self::Unavailable { .. } => {
                 (StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable", "try again in a moment")
@@ -166,6 +172,9 @@ impl Failure {
                 "invalid_request",
                 "the body must be application/x-www-form-urlencoded",
             ),
+            Self::NotJson => {
+                (StatusCode::UNSUPPORTED_MEDIA_TYPE, "invalid_request", "the body must be application/json")
+            }
             Self::NotFound => (StatusCode::NOT_FOUND, "not_found", "there is nothing here"),
             Self::MethodNotAllowed => {
                 (StatusCode::METHOD_NOT_ALLOWED, "invalid_request", "this path does not take the method")

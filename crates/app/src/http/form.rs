@@ -104,12 +104,34 @@ pub async fn read_form(
     read_body(body, limits, in_flight).await
 }
 
+/// Reads a JSON text (RFC 8259) within the limits. Only `application/json` is taken: a page of another origin can send
+/// that only if a preflight allows it (Fetch standard, CORS-safelisted request-header).
+///
+/// # Errors
+/// 415 for another media type; the errors of [`read_body`].
+pub async fn read_json(
+    headers: &HeaderMap,
+    body: Body,
+    limits: BodyLimits,
+    in_flight: &mut BodyInFlight,
+) -> Result<Bytes, Failure> {
+    if !is_of_type(headers, "application/json") {
+        return Err(Failure::NotJson);
+    }
+    read_body(body, limits, in_flight).await
+}
+
 /// Whether the Content-Type is that of a form.
 pub fn is_form(headers: &HeaderMap) -> bool {
+    is_of_type(headers, "application/x-www-form-urlencoded")
+}
+
+/// Whether the Content-Type is this one, whatever its parameters.
+fn is_of_type(headers: &HeaderMap, wanted: &str) -> bool {
     let media_type =
         headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let essence = media_type.split(';').next().unwrap_or_default().trim();
-    essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
+    essence.eq_ignore_ascii_case(wanted)
 }
 
 #[cfg(test)]

@@ -20,12 +20,12 @@ pub use context::{Context, IssuerService};
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) use cookie::session_of;
 pub use cookie::{cookies, remove_cookie, session_cookie, set_cookie};
-pub use cors::preflight;
+pub use cors::{preflight, preflight_with_credentials};
 pub use endpoint::{Answer, Call, Cors, Endpoint, Failures, Form, Handler, Limit, Received};
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) use failure::prefers_html;
 pub use failure::{ErrorAbout, Failure};
-pub use form::{BodyLimits, is_form, read_body, read_form};
+pub use form::{BodyLimits, is_form, read_body, read_form, read_json};
 pub use host::host;
 pub use per_worker_arc::PerWorkerArc;
 pub use response::{Framing, Policy, html, json, no_store, redirect};

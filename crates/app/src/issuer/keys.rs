@@ -189,6 +189,7 @@ impl IssuerState {
             form_key: derived(&secret, "form"),
             interactions: TextSealer::new(&digest::derive(&secret, "interaction")),
             interaction_session_key: derived(&secret, "interaction-session"),
+            sign_in_key: derived(&secret, "sign-in"),
             login_name_key: derived(&secret, "login-name"),
         };
         state.cookie = match state.is_default_at_root() {

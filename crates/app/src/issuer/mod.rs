@@ -68,6 +68,8 @@ pub struct IssuerState {
     pub interactions: TextSealer,
     /// Derives a session's id from the interaction that signed in. So one interaction signs in only once.
     pub interaction_session_key: HmacKey,
+    /// Authenticates what signing in hands to the browser: digests of codes, ids of imagined credentials.
+    pub sign_in_key: HmacKey,
     /// Digests typed login names, by which the audit log is searched.
     pub login_name_key: HmacKey,
 }
@@ -83,6 +85,11 @@ impl IssuerState {
     pub fn origin(&self) -> &str {
         let base = discovery::base(&self.url);
         base.strip_suffix(self.prefix.as_str()).unwrap_or(base)
+    }
+
+    /// Whether pages at an origin, as browsers send it, may call the login API: its own, and those of the setting.
+    pub fn allows_origin(&self, origin: &str) -> bool {
+        origin == self.origin() || self.settings.load().login_api_origins.iter().any(|own| own.allows(origin))
     }
 
     /// Whether the issuer's URL is https, so that its cookies can be `Secure`.

@@ -20,6 +20,7 @@ pub(super) struct LoginRules {
     account_in_flight: CapCell,
     address_in_flight: CapCell,
     sessions: CapCell,
+    email_codes: RuleCell,
 }
 
 impl LoginRules {
@@ -30,6 +31,7 @@ impl LoginRules {
         self.account_in_flight.set(limits.account_in_flight.filter(|_| on));
         self.address_in_flight.set(limits.address_in_flight.filter(|_| on));
         self.sessions.set(limits.sessions.filter(|_| on));
+        self.email_codes.set(limits.email_codes.filter(|_| on));
     }
 }
 
@@ -103,6 +105,16 @@ impl RateLimits {
     ) -> Result<(), Limited> {
         let Some(rule) = self.rules.login.success.get() else { return Ok(()) };
         self.logins.take(self.login_again_key(issuer, user, address), rule, now)
+    }
+
+    /// Counts a code that is about to be sent to an e-mail address, whether somebody has it or not.
+    ///
+    /// # Errors
+    /// [`Limited`]: the address was sent too many; none may be sent.
+    pub fn check_email_code(&self, issuer: &IssuerId, email: &str, now: Timestamp) -> Result<(), Limited> {
+        let Some(rule) = self.rules.login.email_codes.get() else { return Ok(()) };
+        let key = self.hashing.hash_one((4_u8, issuer, login_name(email)));
+        self.logins.take(key, rule, now)
     }
 
     /// The most sessions that a user may have begun by signing in, if limited.

@@ -149,14 +149,14 @@ pub(crate) const SECTION: Section = Section {
             "--rate-limit-login-account",
             "10/m",
         )
-        .doc("Failed passwords per login name and address. It delays and never locks the account."),
+        .doc("Failed passwords and e-mail codes per login name and address. It delays and never locks the account."),
         limit(
             "rate_limit.login.address",
             "SYMBOLON_RATE_LIMIT_LOGIN_ADDRESS",
             "--rate-limit-login-address",
             "60/m",
         )
-        .doc("Failed passwords per address, whatever the account."),
+        .doc("Failed passwords and e-mail codes per address, whatever the account."),
         limit(
             "rate_limit.login.success",
             "SYMBOLON_RATE_LIMIT_LOGIN_SUCCESS",
@@ -164,6 +164,13 @@ pub(crate) const SECTION: Section = Section {
             "60/m",
         )
         .doc("Right passwords per login name and address; login forms that a signed-in browser sends again, per user and address."),
+        limit(
+            "rate_limit.email_code.send",
+            "SYMBOLON_RATE_LIMIT_EMAIL_CODE_SEND",
+            "--rate-limit-email-code-send",
+            "3/15m",
+        )
+        .doc("Sign-in codes sent to one e-mail address, whoever asks for them."),
         cap(
             "rate_limit.login.account_in_flight",
             "SYMBOLON_RATE_LIMIT_LOGIN_ACCOUNT_IN_FLIGHT",
@@ -235,6 +242,8 @@ pub struct LoginLimits {
     pub address_in_flight: Cap,
     /// Sessions per user that began by signing in.
     pub sessions: Cap,
+    /// Codes sent per e-mail address.
+    pub email_codes: Option<Rate>,
 }
 
 /// All rate limits. If `enabled` is false, each is `None`.
@@ -339,5 +348,6 @@ fn login(reader: &mut Reader, enabled: bool) -> LoginLimits {
         account_in_flight,
         address_in_flight,
         sessions,
+        email_codes: rate("rate_limit.email_code.send"),
     }
 }

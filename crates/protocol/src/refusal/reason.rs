@@ -53,6 +53,15 @@ reasons! {
         NotAForm "not_a_form"
             "The body has another `Content-Type` than `application/x-www-form-urlencoded`."
             "Send a form, not JSON, and name its type in `Content-Type`.";
+        NotJson "not_json"
+            "The body is not a JSON object, or its `Content-Type` is not `application/json`."
+            "Send a JSON object, and name its type in `Content-Type`.";
+        MemberInvalid "member_invalid"
+            "A member of the JSON body is missing, or is not what it must be."
+            "The answer names the member.";
+        OriginNotAllowed "origin_not_allowed"
+            "The login API was called by a page whose origin is not allowed, or without an `Origin` header."
+            "Add the application's origin to the issuer's setting `login_api_origins`.";
         BodyTooLong "body_too_long"
             "The body is longer than a request may be."
             "Send less; `http.max_body` is the bound.";
@@ -278,6 +287,48 @@ reasons! {
         SignInFormExpired "sign_in_form_expired"
             "The login form was not accepted: it is too old, or its cookie is missing, or it came from another site."
             "Let the person send the form again. If it lasts, look whether the browser keeps the provider's cookies and a proxy changes `Origin` or `Host`.";
+        SecondFactorWrong "second_factor_wrong"
+            "The password was right, and the code is neither a current one of the user's generator nor an unused recovery code."
+            "Let the person wait for the next code: each counts once. If none is right, the clock of the phone may be wrong. If phone and recovery codes are lost, remove the generator with `symbolon user authenticators USER --remove totp`.";
+        EmailCodeWrong "email_code_wrong"
+            "The code is not the one that was sent, or nobody has the address that was typed."
+            "Let the person look at the latest mail, and at the address.";
+        EmailCodeExpired "email_code_expired"
+            "The code was sent more than five minutes ago."
+            "Let the person have a new code sent. If mails take that long, look at the mail server.";
+        EmailCodeOtherAddress "email_code_other_address"
+            "The code was sent to another address than the one that came with it."
+            "Send the address for which the code was asked.";
+        EmailCodeUsedUp "email_code_used_up"
+            "The code was tried five times, or it has signed in already."
+            "Let the person have a new code sent. Many of these at one account may be an attack.";
+        EmailCodeOtherBrowser "email_code_other_browser"
+            "The browser has no cookie of a code that was sent: it is another one, or it keeps no cookies."
+            "Use the browser that asked for the code. Scripts must send their requests with credentials.";
+        PasskeyChallengeUnknown "passkey_challenge_unknown"
+            "The challenge is not one of this issuer's, is older than five minutes, was answered already, or was given to another page or for something else."
+            "Ask for new options and answer them at once, from the page that asked.";
+        PasskeyUnknown "passkey_unknown"
+            "Nobody has this passkey, or the account that was named is another's."
+            "The person may have removed it from the account but not from the device: sign in another way and add it again.";
+        PasskeyWrong "passkey_wrong"
+            "The authenticator's answer does not verify: it has a wrong form or signature, or is for another origin or relying party."
+            "Look at the application: it must pass on the options and the credential unchanged. The relying party is the issuer's host.";
+        PasskeyNotVerified "passkey_not_verified"
+            "The authenticator did not verify the person by a PIN, a finger or the like."
+            "Use an authenticator that can, and set it up.";
+        PasskeyCounterWentBack "passkey_counter_went_back"
+            "The signature counter of the passkey is not higher than at its last use: somebody may have a copy of the authenticator."
+            "Remove the passkey from the account, and ask its owner.";
+        PasskeyNotAllowed "passkey_not_allowed"
+            "A passkey was to be added without a fresh sign-in at this account."
+            "Let the person sign in again, and add the passkey within ten minutes.";
+        PasskeyNoRoom "passkey_no_room"
+            "The account has as many passkeys as it may have, or an id that is too long for a passkey."
+            "Remove passkeys that are not used any more. An account can have passkeys if its id has 64 characters at most.";
+        SecondFactorNeeded "second_factor_needed"
+            "The user has enrolled a second factor, and proved only one."
+            "Let the person sign in at the login page.";
         SignInOvertaken "sign_in_overtaken"
             "While the password was being checked it was changed, or the user was deactivated or deleted."
             "Sign in again with the new password.";
@@ -450,6 +501,9 @@ impl Reason {
                 | Self::SignInTooOld
                 | Self::UserRefused
                 | Self::PasswordWrong
+                | Self::SecondFactorWrong
+                | Self::EmailCodeWrong
+                | Self::EmailCodeExpired
                 | Self::TokenExpired
                 | Self::TokenMissing
                 | Self::SignInFormExpired

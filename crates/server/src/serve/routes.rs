@@ -18,7 +18,9 @@ use crate::endpoints;
 use symbolon_admin as admin;
 use symbolon_app::app::App;
 use symbolon_app::audit::RefusedRequest;
-use symbolon_app::http::{Answer, Context, Cors, Endpoint, ErrorAbout, Failure, host, preflight};
+use symbolon_app::http::{
+    Answer, Context, Cors, Endpoint, ErrorAbout, Failure, host, preflight, preflight_with_credentials,
+};
 use symbolon_telemetry::{Endpoint as Label, RequestFacts};
 
 /// The routes of a listener. Called with the request's context, if its issuer is known.
@@ -103,7 +105,10 @@ fn at_endpoint(endpoint: &'static Endpoint, context: Context, request: Request<B
     }
     RequestFacts::note_endpoint(endpoint.label, endpoint.path);
     let response = if request.method() == Method::OPTIONS && endpoint.cors != Cors::None {
-        preflight(request.headers())
+        match endpoint.cors {
+            Cors::LoginApi => preflight_with_credentials(request.headers(), &context.issuer),
+            _ => preflight(request.headers()),
+        }
     } else {
         let mut failure = Failure::MethodNotAllowed;
         if let Some(refusal) = failure.take_refusal() {

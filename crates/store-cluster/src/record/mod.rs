@@ -6,6 +6,7 @@
 
 mod audit;
 mod audit_size;
+mod authenticators;
 mod client;
 mod consent;
 mod entitlement;

@@ -6,6 +6,7 @@
 //! way, its entries are held out of the caches until the change is announced.
 
 mod audit;
+mod authenticators;
 mod client;
 mod consent;
 mod entitlement;
@@ -57,6 +58,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { number: 5, sql: "", then: Some(login_name::normalize) },
     Migration { number: 6, sql: include_str!("../../migrations/0006_groups.sql"), then: None },
     Migration { number: 7, sql: include_str!("../../migrations/0007_user_attributes.sql"), then: None },
+    Migration { number: 8, sql: include_str!("../../migrations/0008_authenticators.sql"), then: None },
 ];
 
 /// SQLite stores any text.

@@ -18,6 +18,7 @@
 pub mod assertion;
 pub mod attribute;
 pub mod audit;
+pub mod authenticator;
 pub mod challenge;
 pub mod client;
 pub mod code;
@@ -91,7 +92,7 @@ macro_rules! contract_tests {
     (@each_kind $($then:tt)*) => {
         $crate::contract_tests! {
             $($then)*;
-            assertion attribute audit challenge client code consent durability entitlement given_role group issuer membership
+            assertion attribute audit authenticator challenge client code consent durability entitlement given_role group issuer membership
             refresh_token revocation role session shards user
         }
     };

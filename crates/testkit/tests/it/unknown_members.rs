@@ -49,6 +49,13 @@ fn every_body_is_read_to_its_last_member() {
         ("PUT", "/settings/token-exchange", json!({}), "enable", Some("enabled")),
         ("POST", "/issuers", json!({ "id": "acme", "url": "https://acme.example" }), "uri", Some("url")),
         ("POST", "/test/sessions", json!({ "user_id": "ann@example.com" }), "ttl", None),
+        (
+            "POST",
+            "/test/email-codes",
+            json!({ "email": "ann@example.com" }),
+            "create_users",
+            Some("create_user"),
+        ),
         ("POST", "/signing-keys/rotate", json!({}), "algorithms", Some("algorithm")),
     ] {
         let mut body = good;
@@ -193,6 +200,7 @@ fn the_members_of_the_load_scripts_are_taken() {
         ("POST", "/clients", client, 201),
         ("POST", "/users", user, 201),
         ("POST", "/test/sessions", json!({ "user_id": "a@example.com", "ttl_seconds": 7200 }), 201),
+        ("POST", "/test/email-codes", json!({ "email": "a@example.com", "create_user": false }), 201),
         ("PUT", "/settings/refresh-token-sharding", sharding, 200),
         ("PUT", "/settings/token-exchange", exchange, 200),
     ] {

@@ -197,6 +197,12 @@ fn of_ending() -> Vec<Change> {
         plain(("DELETE", "/users/{user_id}/grants/{client_id}"), "/users/ann/grants/app", "grant.ended"),
         plain(("DELETE", CONSENT), "/users/ann/consents/app", "grant.ended"),
         plain(("DELETE", "/users/{user_id}/grants"), "/users/ann/grants", "grant.ended"),
+        sent(
+            ("POST", "/test/email-codes"),
+            "/test/email-codes",
+            json!({ "email": "coded@example.com" }),
+            "user.created",
+        ),
         sent(("POST", "/test/tokens"), "/test/tokens", Value::Null, "refresh_token.begun"),
         plain(("POST", "/users/{user_id}/sign-out"), "/users/ann/sign-out", "grant.ended"),
         plain(("DELETE", "/users/{user_id}"), "/users/ann", "user.deleted"),

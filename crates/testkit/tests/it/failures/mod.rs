@@ -7,6 +7,7 @@ mod exchange;
 mod flood;
 mod grant;
 mod limits;
+mod login_api;
 mod logout;
 mod request;
 mod sign_in;
@@ -214,6 +215,7 @@ fn every_reason_has_a_case() {
         .chain(reasons(&grant::CASES))
         .chain(reasons(&limits::CASES))
         .chain(reasons(&limits::SIGN_INS))
+        .chain(reasons(&login_api::CASES))
         .chain(reasons(&logout::CASES))
         .chain(reasons(&request::CASES))
         .chain(reasons(&sign_in::CASES))

@@ -6,6 +6,7 @@ use symbolon_testkit::{Answer, Browser, RelyingParty};
 
 use super::{Case, explained, run};
 use crate::login::{PASSWORD, Scene, hidden};
+use crate::second_factor;
 
 /// Sends the login form of a new request.
 fn attempt(scene: &Scene, id: &str, fields: &[(&str, &str)]) -> Answer {
@@ -33,7 +34,7 @@ fn user(scene: &Scene, body: Value) -> String {
 
 const REFUSED: (u16, &str) = (403, "");
 
-pub(super) const CASES: [Case<Scene>; 8] = [
+pub(super) const CASES: [Case<Scene>; 9] = [
     Case::new(Reason::LoginNameUnknown, REFUSED, &[], |scene, id| {
         let answer = sign_in(scene, id, "alcie@example.com", PASSWORD);
         let failure = explained(&scene.server, "", id);
@@ -95,6 +96,21 @@ pub(super) const CASES: [Case<Scene>; 8] = [
         let signed_in = Scene::sign_in(&browser, &page, "other@example.com", PASSWORD);
         let consent = Scene::to_consent(&browser, &signed_in);
         send(&browser, id, &consent, "/consent", &[("decision", "maybe")])
+    }),
+    Case::new(Reason::SecondFactorWrong, REFUSED, &[], |scene, id| {
+        // The last one: it requires a second factor of everybody.
+        second_factor::enrolled(scene);
+        let browser = scene.server.browser();
+        let page = second_factor::after_password(scene, &browser);
+        let (transaction, csrf) = hidden(&page);
+        let form = [("transaction", &*transaction), ("csrf_token", &*csrf), ("code", "000000")];
+        let answer = browser.post_with("/login/second-factor", &form, &[("x-request-id", id)]);
+        let failure = explained(&scene.server, "", id);
+        assert_eq!(
+            (&failure["user_id"], &failure["reason"]),
+            (&json!("other"), &json!("second_factor_wrong"))
+        );
+        answer
     }),
 ];
 

@@ -1,0 +1,103 @@
+//! The page that asks for a second factor, and what is shown when a generator is set up.
+
+use askama::Template;
+use qrcode::render::svg;
+use qrcode::types::QrError;
+use qrcode::{EcLevel, QrCode};
+
+use crate::page::page;
+use crate::sign_in::wait;
+use crate::{Language, Texts};
+
+/// Why the last code was not accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SecondFactorError {
+    /// It is neither a current code nor an unused recovery code.
+    Wrong,
+    /// Too many were tried.
+    TooManyAttempts {
+        /// Seconds until the next attempt is allowed.
+        retry_after_seconds: u64,
+    },
+}
+
+impl SecondFactorError {
+    fn text(&self, texts: &Texts) -> String {
+        match *self {
+            Self::Wrong => texts.second_factor_wrong.into(),
+            Self::TooManyAttempts { retry_after_seconds } => {
+                texts.login_too_many_attempts.with(&wait(retry_after_seconds, texts))
+            }
+        }
+    }
+}
+
+/// What a person needs to set up a generator of one-time passwords.
+pub struct SecondFactorSetup {
+    /// The key URI as a QR code, a picture in the page itself.
+    picture: String,
+    /// The secret, for who cannot scan.
+    secret: String,
+}
+
+impl SecondFactorSetup {
+    /// Draws the QR code of a key URI. `secret`: in base32, as it is typed.
+    ///
+    /// # Errors
+    /// [`QrError`]: the URI is too long for a QR code.
+    pub fn new(key_uri: &str, secret: &str) -> Result<Self, QrError> {
+        let code = QrCode::with_error_correction_level(key_uri, EcLevel::M)?;
+        // Dark on light in both colour schemes, because cameras expect it.
+        let drawn = code.render::<svg::Color<'_>>().min_dimensions(200, 200).build();
+        // Part of an HTML document, so without the XML declaration.
+        let picture = drawn.split_once("?>").map_or(drawn.as_str(), |(_, picture)| picture).to_owned();
+        Ok(Self { picture, secret: secret.to_owned() })
+    }
+}
+
+/// Asks for a code (`POST action` with `code`, or with `cancel`; `transaction`, `csrf_token`).
+#[derive(Template)]
+#[template(path = "second_factor.html")]
+pub struct SecondFactorPage {
+    /// The language of the page.
+    pub language: Language,
+    /// The provider's name.
+    pub issuer_name: String,
+    /// The name of the client that asked for the sign-in.
+    pub client_name: String,
+    /// Where the forms are posted.
+    pub action: String,
+    /// The hidden field `transaction`.
+    pub transaction: String,
+    /// The hidden field `csrf_token`.
+    pub csrf: String,
+    /// The generator that is being set up; `None` if the person has one.
+    pub setup: Option<SecondFactorSetup>,
+    /// Why the last code was not accepted.
+    pub error: Option<SecondFactorError>,
+}
+
+impl SecondFactorPage {
+    fn title(&self) -> &'static str {
+        match self.setup {
+            Some(_) => self.t().second_factor_setup_title,
+            None => self.t().second_factor_title,
+        }
+    }
+}
+
+/// Shows new recovery codes, once.
+#[derive(Template)]
+#[template(path = "recovery_codes.html")]
+pub struct RecoveryCodesPage {
+    /// The language of the page.
+    pub language: Language,
+    /// The provider's name.
+    pub issuer_name: String,
+    /// The codes.
+    pub codes: Vec<String>,
+    /// Where the person goes on.
+    pub continue_uri: String,
+}
+
+page!(SecondFactorPage, RecoveryCodesPage);

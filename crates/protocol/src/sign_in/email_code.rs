@@ -1,0 +1,229 @@
+//! Codes sent by e-mail: six digits, for five minutes, for one browser, with five tries, used once (NIST SP 800-63B
+//! 5.1.3).
+//!
+//! What is known about a code is a [`SentCode`], which is sealed and waits in the browser that asked for it. The store
+//! keeps only one-time marks: one for each try, so that a code can be guessed five times however often the sealed value
+//! is copied, and one for its use.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use symbolon_crypto::digest::HmacKey;
+use symbolon_crypto::encoding;
+use symbolon_crypto::random::{self, Random};
+use symbolon_crypto::secret::SecretString;
+
+use crate::id::UserId;
+use crate::precis::login_key;
+use crate::time::Timestamp;
+
+/// How long a code may be used.
+pub const LIVES: Duration = Duration::from_secs(5 * 60);
+/// How often a code may be tried.
+pub const TRIES: u8 = 5;
+
+/// Digits of a code.
+const DIGITS: usize = 6;
+/// How many codes there are.
+const CODES: u32 = 1_000_000;
+/// The largest multiple of [`CODES`] in 32 bits: a number below it, modulo [`CODES`], is every code with one probability.
+const FAIR: u32 = u32::MAX / CODES * CODES;
+
+/// A code. No Debug, because it is a secret.
+pub struct EmailCode(SecretString);
+
+impl EmailCode {
+    /// Draws a code; every code is equally likely.
+    pub fn draw(random: &dyn Random) -> Self {
+        loop {
+            if let Some(code) = Self::of(u32::from_be_bytes(random::bytes::<4>(random))) {
+                return code;
+            }
+        }
+    }
+
+    /// The code of a number; `None` beyond the last whole round, where some codes would be likelier than others.
+    fn of(number: u32) -> Option<Self> {
+        (number < FAIR).then(|| Self(SecretString::new(format!("{:06}", number % CODES))))
+    }
+
+    /// A code as it was typed: six digits, around which there may be white space.
+    pub fn parse(typed: &str) -> Option<Self> {
+        let digits = typed.trim();
+        let is_code = digits.len() == DIGITS && digits.bytes().all(|byte| byte.is_ascii_digit());
+        is_code.then(|| Self(SecretString::new(digits.to_owned())))
+    }
+
+    /// The digits, for the mail.
+    pub fn expose(&self) -> &str {
+        self.0.expose()
+    }
+}
+
+/// A code that was sent, as the browser keeps it, sealed.
+#[derive(Serialize, Deserialize)]
+pub struct SentCode {
+    id: String,
+    /// The address, as login names are compared.
+    email: String,
+    /// The user of the address; `None` if nobody has it, so that no code is right.
+    user: Option<UserId>,
+    /// HMAC of the code.
+    digest: String,
+    sent_at: Timestamp,
+}
+
+/// Why a code is not accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CodeRefused {
+    /// Its time is over.
+    Expired,
+    /// It was sent to another address.
+    OtherAddress,
+    /// It is another code, or nobody has the address.
+    Wrong,
+}
+
+impl SentCode {
+    /// Notes what is sent to `email`.
+    pub fn new(
+        (email, user): (&str, Option<UserId>),
+        code: &EmailCode,
+        key: &HmacKey,
+        now: Timestamp,
+        random: &dyn Random,
+    ) -> Self {
+        let (id, email) = (random::base64url::<16>(random), login_key(email.trim()));
+        let mut sent = Self { id, email, user, digest: String::new(), sent_at: now };
+        sent.digest = encoding::encode(&key.sign(&sent.parts(code)));
+        sent
+    }
+
+    /// When it expires.
+    pub fn expires_at(&self) -> Timestamp {
+        self.sent_at + LIVES
+    }
+
+    /// Whether a code may still be tried, for this address. Looks at no code, so it costs no try.
+    ///
+    /// # Errors
+    /// [`CodeRefused`]
+    pub fn may_be_tried(&self, email: &str, now: Timestamp) -> Result<(), CodeRefused> {
+        if now >= self.expires_at() {
+            return Err(CodeRefused::Expired);
+        }
+        if login_key(email.trim()) != self.email {
+            return Err(CodeRefused::OtherAddress);
+        }
+        Ok(())
+    }
+
+    /// The user who has proven to read the address's mail. Call it once for each try that was won. Constant time in the
+    /// code, whether there is a user or not.
+    ///
+    /// # Errors
+    /// [`CodeRefused::Wrong`]
+    pub fn check(&self, typed: Option<&EmailCode>, key: &HmacKey) -> Result<&UserId, CodeRefused> {
+        let tag = encoding::decode_array::<32>(&self.digest).unwrap_or_default();
+        // A text that is no code is compared like one.
+        let none = EmailCode(SecretString::new(String::new()));
+        let is_right = key.verify(&self.parts(typed.unwrap_or(&none)), &tag);
+        self.user.as_ref().filter(|_| is_right).ok_or(CodeRefused::Wrong)
+    }
+
+    /// The name of the mark of a try, from 0 to [`TRIES`] - 1. Whoever sets it has this try.
+    pub fn try_mark(&self, number: u8) -> String {
+        format!("{}.try{number}", self.id)
+    }
+
+    /// The name of the mark of the code's use.
+    pub fn use_mark(&self) -> String {
+        format!("{}.use", self.id)
+    }
+
+    /// The signed parts. The id is random and the address and user are sealed beside it, so a tag fits this value alone.
+    /// The address may contain anything, but neither id nor code can contain NUL.
+    fn parts<'a>(&'a self, code: &'a EmailCode) -> [&'a [u8]; 6] {
+        [b"email code\0", self.id.as_bytes(), &[0], code.expose().as_bytes(), &[0], self.email.as_bytes()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use symbolon_crypto::random::SeededRandom;
+
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_seconds(1_000_000);
+
+    fn key() -> HmacKey {
+        HmacKey::new(&[7; 32])
+    }
+
+    fn sent(user: Option<&str>) -> (EmailCode, SentCode) {
+        let random = SeededRandom::new(1);
+        let code = EmailCode::draw(&random);
+        let user = user.map(UserId::trusted);
+        let sent = SentCode::new(("Ann@Example.com", user), &code, &key(), NOW, &random);
+        (code, sent)
+    }
+
+    fn refused(result: Result<&UserId, CodeRefused>) -> Option<CodeRefused> {
+        result.err()
+    }
+
+    #[test]
+    fn a_code_is_six_digits_of_one_probability() {
+        let random = SeededRandom::new(2);
+        let mut digits = [[0_u32; 10]; DIGITS];
+        for _ in 0..20_000 {
+            let code = EmailCode::draw(&random);
+            assert_eq!(code.expose().len(), DIGITS);
+            for (place, digit) in code.expose().bytes().enumerate() {
+                digits[place][usize::from(digit - b'0')] += 1;
+            }
+        }
+        // Each is 2,000 times at each place, with a standard deviation of 42.
+        assert!(digits.iter().flatten().all(|count| (1_750..=2_250).contains(count)), "{digits:?}");
+    }
+
+    #[test]
+    fn a_number_beyond_the_last_whole_round_is_drawn_again() {
+        assert!(EmailCode::of(FAIR).is_none() && EmailCode::of(u32::MAX).is_none());
+        let code = |number| EmailCode::of(number).map(|code| code.expose().to_owned());
+        assert_eq!(code(FAIR - 1).as_deref(), Some("999999"));
+        assert_eq!(code(7_000_042).as_deref(), Some("000042"));
+    }
+
+    #[test]
+    fn only_the_code_that_was_sent_is_right_and_only_for_its_address_and_time() {
+        let (code, sent) = sent(Some("ann"));
+        assert_eq!(sent.check(Some(&code), &key()).map(UserId::as_str), Ok("ann"));
+        let other = EmailCode::parse("000000").filter(|other| other.expose() != code.expose());
+        assert_eq!(refused(sent.check(other.as_ref(), &key())), Some(CodeRefused::Wrong));
+        assert_eq!(refused(sent.check(None, &key())), Some(CodeRefused::Wrong));
+        assert_eq!(refused(sent.check(Some(&code), &HmacKey::new(&[8; 32]))), Some(CodeRefused::Wrong));
+        assert_eq!(sent.may_be_tried(" ANN@example.com ", NOW), Ok(()));
+        assert_eq!(sent.may_be_tried("bob@example.com", NOW), Err(CodeRefused::OtherAddress));
+        let last = NOW + LIVES - Duration::from_millis(1);
+        assert_eq!(sent.may_be_tried("ann@example.com", last), Ok(()));
+        assert_eq!(sent.may_be_tried("ann@example.com", NOW + LIVES), Err(CodeRefused::Expired));
+    }
+
+    #[test]
+    fn where_nobody_has_the_address_no_code_is_right() {
+        let (code, sent) = sent(None);
+        assert_eq!(refused(sent.check(Some(&code), &key())), Some(CodeRefused::Wrong));
+    }
+
+    #[test]
+    fn what_is_typed_must_be_six_digits() {
+        assert_eq!(
+            EmailCode::parse(" 012345\n").map(|code| code.expose().to_owned()).as_deref(),
+            Some("012345")
+        );
+        for bad in ["", "12345", "1234567", "12345a", "１２３４５６", "12 345", "-12345", "+12345"] {
+            assert!(EmailCode::parse(bad).is_none(), "{bad}");
+        }
+    }
+}

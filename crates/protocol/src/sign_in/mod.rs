@@ -1,0 +1,16 @@
+//! Signing in: what each method proves, and what is still to be proven.
+//!
+//! A method is a module with two moments: what to show or send, and what an answer to it proves ([`Factor`]). The rule in
+//! [`next_step`] takes what is [proven](Proven) so far, the [policy](Policy) and what the person has enrolled, and names
+//! the next step.
+
+pub mod email_code;
+pub mod origin;
+pub mod passkey;
+mod proven;
+pub mod recovery_code;
+mod step;
+pub mod totp;
+
+pub use proven::{Factor, Proven};
+pub use step::{Policy, Step, next_step};

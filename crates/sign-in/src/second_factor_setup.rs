@@ -1,0 +1,71 @@
+//! Setting up a generator of one-time passwords on the way through a sign-in that requires a second factor.
+
+use axum::response::Response;
+use symbolon_pages::{Language, RecoveryCodesPage, SecondFactorError};
+use symbolon_protocol::authenticator::Totp;
+use symbolon_protocol::event::Event;
+use symbolon_protocol::sign_in::totp::TotpSecret;
+use symbolon_protocol::sign_in::{Factor, Proven, recovery_code};
+use symbolon_store::port::AuthenticatorUpdate;
+
+use crate::interaction::{Interaction, PendingAuthorization, address};
+use crate::login_page::{self, append};
+use crate::second_factor::{Attempt, seal_secret};
+use symbolon_app::http::{Call, Context, Failure, Policy, html, set_cookie};
+
+/// The first code of a new generator: keeps its secret, signs in, and shows the recovery codes, once.
+///
+/// # Errors
+/// [`Failure`]
+pub(super) async fn submit(
+    call: &mut Call,
+    mut interaction: Interaction<PendingAuthorization>,
+    (attempt, secret): (&Attempt<'_>, &TotpSecret),
+    code: &str,
+) -> Result<Response, Failure> {
+    let context = attempt.context;
+    let Context { app, issuer, .. } = context;
+    let (user, now) = (&attempt.first.user, app.now());
+    let Some(last_step) = secret.accepted_step(code, 0, now) else {
+        // Nothing can be guessed here: whoever sees the page has the secret.
+        return attempt.again(&interaction, SecondFactorError::Wrong).await;
+    };
+    let enrolled = app.store.authenticators(&issuer.id, user).await?;
+    if enrolled.set.totp.is_some() {
+        // Set up in another tab meanwhile: begins again, and is asked for a code of that one.
+        interaction.pending.first_factor = None;
+        return login_page::page(context, &interaction, attempt.asking, None, None);
+    }
+    let (stored, shown) = recovery_code::draw(user, &issuer.sign_in_key, &*app.random);
+    let totp = Totp { secret: seal_secret(issuer, user, secret)?, added_at: now, last_step };
+    let mut set = enrolled.set.clone();
+    set.totp = Some(totp);
+    set.recovery_codes = stored;
+    let written = app.store.put_authenticators(&issuer.id, user, enrolled.revision, &set).await?;
+    if written != AuthenticatorUpdate::Written {
+        interaction.pending.first_factor = None;
+        return login_page::page(context, &interaction, attempt.asking, None, None);
+    }
+    context.audit(Event::TotpAdded, Some(user), Some(&attempt.asking.client.client_id));
+    let proven = Proven::by(Factor::Password, attempt.first.at).and(Factor::Totp, now);
+    let Some((id, session)) = attempt.sign_in(call, &interaction, &proven).await? else {
+        interaction.pending.first_factor = None;
+        return login_page::page(context, &interaction, attempt.asking, None, None);
+    };
+    interaction.pending.first_factor = None;
+    interaction.pending.signed_in_at = Some(session.auth_time);
+    let sealed = interaction.seal(context)?;
+    let page = RecoveryCodesPage {
+        language: Language::English,
+        issuer_name: issuer.display_name().to_owned(),
+        codes: shown.iter().map(|code| code.expose().to_owned()).collect(),
+        continue_uri: address(context, login_page::PATH, &sealed),
+    };
+    let page = page.render_below(&issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
+    let mut response =
+        html(http::StatusCode::OK, page, &Policy { leads_to_client: true, ..Policy::default() });
+    let lives = session.expires_at.since(now);
+    append(response.headers_mut(), set_cookie(issuer, &issuer.cookie, id.expose(), lives));
+    append(response.headers_mut(), interaction.browser.cookie(issuer));
+    Ok(response)
+}

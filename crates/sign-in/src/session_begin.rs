@@ -1,0 +1,151 @@
+//! Beginning a session in a browser, in place of the one that it has.
+
+use symbolon_protocol::event::Event;
+use symbolon_protocol::id::{ClientId, Sid};
+use symbolon_protocol::revocation::{SessionEnd, Tombstone};
+use symbolon_protocol::session::{Amr, Session, SessionId};
+use symbolon_protocol::user::User;
+use symbolon_store::Durable;
+use symbolon_store::shard::{ShardKind, sid_of};
+
+use crate::interaction::{Interaction, PendingAuthorization, session_of};
+use crate::session_end::{end_session, longest_of};
+use crate::session_quota;
+use symbolon_app::http::{Call, Context, Failure};
+
+/// Begins a session for somebody who has just proven who they are, and ends or takes over the one that the browser had.
+/// `None` if the user was deactivated or deleted meanwhile. On return it is durable, with all that the request did before.
+///
+/// # Errors
+/// [`Failure`]: the store is out of reach.
+pub(super) async fn begin(
+    call: &mut Call,
+    user: &User,
+    amr: Amr,
+) -> Result<Option<(SessionId, Session)>, Failure> {
+    let Call { context, received, durable, .. } = &mut *call;
+    let Context { app, issuer, .. } = &*context;
+    // Always a new id (session fixation): an id that the browser brought may be known to somebody else.
+    let id = app.store.place(ShardKind::Session).draw::<16>(ShardKind::Session, &*app.random);
+    let id = SessionId::new(id);
+    let mut session = new_session(context, user, &id, amr);
+    let old = session_of(context, received, durable).await?;
+    let dropped = match &old {
+        Some((_, old)) if old.user == user.id => session.succeed(old),
+        _ => None,
+    };
+    app.store.open_session(&issuer.id, &id, session.clone()).await?.take(durable);
+    // Checked after the session is stored. Whoever deactivates the user now either finds the session and ends it, or did
+    // so before, and this check sees that.
+    if !app.store.user(&issuer.id, &user.id).await?.is_some_and(|user| user.may_sign_in()) {
+        end_session(app, issuer, &id, &session, durable).await?;
+        return Ok(None);
+    }
+    if let Some((id, old)) = old {
+        replace(context, user, (&id, &old), dropped, durable).await?;
+    }
+    call.settle().await?;
+    call.context.audit(Event::SignedIn, Some(&user.id), None);
+    session_quota::enforce(&call.context, &user.id).await;
+    Ok(Some((id, session)))
+}
+
+/// Somebody who has proven who they are, within an interaction.
+pub(super) struct SignIn<'a> {
+    /// The user.
+    pub(super) user: &'a User,
+    /// How (`amr`, OpenID Connect Core 2).
+    pub(super) amr: Amr,
+    /// The client that asked for it.
+    pub(super) client: &'a ClientId,
+}
+
+/// Begins the session of an interaction, or returns the one that it has already begun. `is_still` is asked after the session
+/// is stored, whether what was proven still holds, and the user may sign in: whoever changes that now either finds the session
+/// and ends it, or did so before, and `is_still` sees that. `None`: it does not.
+///
+/// # Errors
+/// [`Failure`]: the store is out of reach.
+pub(super) async fn begin_for(
+    call: &mut Call,
+    interaction: &Interaction<PendingAuthorization>,
+    sign_in: SignIn<'_>,
+    is_still: impl AsyncFnOnce() -> Result<bool, Failure>,
+) -> Result<Option<(SessionId, Session)>, Failure> {
+    let Call { context, received, durable, .. } = &mut *call;
+    let (Context { app, issuer, .. }, SignIn { user, amr, client }) = (&*context, sign_in);
+    // Always a new id (session fixation): an id that the browser brought may be known to somebody else.
+    let mut id = interaction.session_id(context, &user.id);
+    if let Some(session) = app.store.session(&issuer.id, &id, app.now()).await?.take(durable) {
+        return Ok(Some((id, Session::clone(&session))));
+    }
+    let mut session = new_session(context, user, &id, amr);
+    if app.store.revoked(&issuer.id, &session.lineage(&issuer.id)).await?.take(durable) {
+        // The session of this interaction has ended. Its `sid` is revoked, and so would be everything issued under
+        // it, so a fresh id is drawn.
+        id = SessionId::new(app.store.place(ShardKind::Session).draw::<16>(ShardKind::Session, &*app.random));
+        session = new_session(context, user, &id, amr);
+    }
+    let old = session_of(context, received, durable).await?;
+    let dropped = match &old {
+        Some((_, old)) if old.user == user.id => session.succeed(old),
+        _ => None,
+    };
+    app.store.open_session(&issuer.id, &id, session.clone()).await?.take(durable);
+    if !is_still().await? {
+        end_session(app, issuer, &id, &session, durable).await?;
+        return Ok(None);
+    }
+    if let Some((id, old)) = old {
+        replace(context, user, (&id, &old), dropped, durable).await?;
+    }
+    call.settle().await?;
+    call.context.audit(Event::SignedIn, Some(&user.id), Some(client));
+    Ok(Some((id, session)))
+}
+
+/// The session that a sign-in begins now.
+fn new_session(context: &Context, user: &User, id: &SessionId, amr: Amr) -> Session {
+    let Context { app, issuer, .. } = context;
+    let now = app.now();
+    Session {
+        user: user.id.clone(),
+        sid: sid_of(&issuer.id, id),
+        auth_time: now,
+        created_at: now,
+        expires_at: now + issuer.settings.load().lifetimes.session,
+        amr,
+        clients: Box::default(),
+        predecessors: Default::default(),
+    }
+}
+
+/// Ends the browser's previous session. A session of another user ends with its grants. One of the same user only
+/// hands its `sid` over to the new session, so that clients where the user is signed in stay valid until the new
+/// session ends. `dropped`: an older `sid` for which the new session has no room.
+///
+/// # Errors
+/// [`Failure`]: the store is out of reach.
+async fn replace(
+    context: &Context,
+    user: &User,
+    (id, old): (&SessionId, &Session),
+    dropped: Option<Sid>,
+    durable: &mut Durable,
+) -> Result<(), Failure> {
+    let Context { app, issuer, .. } = context;
+    if old.user != user.id {
+        end_session(app, issuer, id, old, durable).await?;
+        context.audit(Event::SessionEnded, Some(&old.user), None);
+        return Ok(());
+    }
+    let dropped = match dropped {
+        Some(sid) => {
+            let longest = longest_of(app, issuer, old).await?;
+            Some(Tombstone::session(&issuer.id, sid, &old.user, app.now(), longest))
+        }
+        None => None,
+    };
+    app.store.end_session(&issuer.id, id, &SessionEnd::Succeeded { dropped }).await?.take(durable);
+    Ok(())
+}

@@ -199,6 +199,8 @@ SUITES = {
         Suite("go", ("go", "test", "-v", "-count=1", "./..."), HTTP, result.of_go, _go),
         Suite("contract", PYTEST, HTTPS_ISSUER, result.of_pytest, _pip),
         Suite("bad_input", UNITTEST, IMPATIENT, result.of_unittest),
+        # It starts and kills servers of its own.
+        Suite("mail", PYTEST, None, result.of_pytest, _pip),
         Suite("k6", UNITTEST, HTTP, result.of_unittest, _k6),
         Suite("browser", NODE, DEVELOPMENT, result.of_node, _browser),
         Suite("pages", NODE, HTTP, result.of_node, _browser),

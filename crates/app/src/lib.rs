@@ -11,6 +11,7 @@ pub mod audit;
 pub mod changes;
 pub mod client_secret_use;
 pub mod clock;
+pub mod delivery_signals;
 pub mod detached;
 mod entitlements;
 #[cfg(any(test, feature = "fuzz"))]
@@ -18,5 +19,7 @@ pub mod fuzz;
 pub mod http;
 pub mod issuer;
 pub mod let_others_run;
+pub mod mail;
+pub mod outbox;
 pub mod passwords;
 pub mod rate_limit;

@@ -7,10 +7,10 @@ use symbolon_protocol::discovery::path;
 use symbolon_telemetry::Endpoint as Label;
 
 use crate::interaction::Page;
-use crate::{authorize, consent, consent_page, login, login_page, logout, root_page};
+use crate::{authorize, consent, consent_page, login, login_page, logout, outbox, root_page};
 
 /// The endpoints that people's browsers call, the busiest first.
-pub static ENDPOINTS: [Endpoint; 10] = [
+pub static ENDPOINTS: [Endpoint; 11] = [
     Endpoint {
         path: path::AUTHORIZATION,
         methods: GET_THAT_CHANGES_OR_POST,
@@ -130,5 +130,17 @@ pub static ENDPOINTS: [Endpoint; 10] = [
         cors: Cors::None,
         failures: Failures::Page,
         handler: |call| Box::pin(root_page::silent_callback(call)),
+    },
+    Endpoint {
+        path: outbox::PATH,
+        methods: GET,
+        label: Label::Page,
+        limit: Limit::None,
+        form: Form::Required,
+        repeatable: None,
+        needs_lease: false,
+        cors: Cors::None,
+        failures: Failures::Page,
+        handler: |call| Box::pin(outbox::show(call)),
     },
 ];

@@ -11,6 +11,7 @@ mod interaction;
 mod login;
 mod login_page;
 mod logout;
+mod outbox;
 mod root_page;
 mod session_end;
 mod session_quota;

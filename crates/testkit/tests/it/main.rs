@@ -37,6 +37,7 @@ mod keys;
 mod loadtest;
 mod login;
 mod logout;
+mod mail;
 mod migration;
 mod pages;
 mod password_hashes;

@@ -5,6 +5,7 @@
 //! together with the one change that the store must carry out.
 
 pub mod attribute;
+pub mod authenticator;
 pub mod authorize;
 pub mod claim_definition;
 pub mod client;

@@ -1,5 +1,7 @@
 //! The port: what a back-end must be able to do.
 
+mod authenticators;
+mod deliveries;
 mod groups;
 mod roles;
 
@@ -35,6 +37,8 @@ pub use crate::listing::{
 use crate::shard::{Generation, Route, ShardKind};
 use crate::transfer::{Freeze, FreezeError};
 use crate::{Outcome, StoreError};
+pub use authenticators::{AuthenticatorUpdate, Authenticators, Enrolled, authenticators_document};
+pub use deliveries::{Deliveries, Delivery, DeliveryKind, MOST_CLAIMED, MOST_PAYLOAD, Queued, fairly};
 pub use groups::{
     GroupCreation, GroupDeletion, GroupFilter, GroupUpdate, Groups, MemberAddition, MemberRemoval,
 };
@@ -429,7 +433,7 @@ pub trait Users: Send + Sync {
         seen: &PasswordHash,
         password: PasswordHash,
     ) -> Result<bool, StoreError>;
-    /// Deletes a user with password, consents, memberships and given roles; returns whether there was one.
+    /// Deletes a user with password, authenticators, consents, memberships and given roles; returns whether there was one.
     async fn delete_user(&self, issuer: &IssuerId, id: &UserId) -> Result<bool, StoreError>;
     /// Lists users, newest first.
     async fn list_users(
@@ -662,6 +666,8 @@ pub trait Store:
     + Clients
     + Users
     + Consents
+    + Authenticators
+    + Deliveries
     + Groups
     + Roles
     + Issuers

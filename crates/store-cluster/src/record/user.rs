@@ -141,7 +141,7 @@ async fn rehash_password(
     Ok(Some(changed == 1))
 }
 
-/// Deletes a user with its address, its unique attributes, its consents, its memberships and the roles that it was given.
+/// Deletes a user with its address, its unique attributes, its consents, its authenticators, its memberships and the roles that it was given.
 async fn delete(key: Arc<(IssuerId, UserId)>, mut connection: Connection) -> Written<bool> {
     let (issuer, id) = (&key.0, key.1.as_str());
     let transaction = connection.transaction().await?;
@@ -157,6 +157,7 @@ async fn delete(key: Arc<(IssuerId, UserId)>, mut connection: Connection) -> Wri
     // What others were adding to the user is seen here: the user's row could not be deleted before that was committed.
     for sql in [
         "DELETE FROM consents WHERE issuer = $1 AND user_id = $2",
+        "DELETE FROM authenticators WHERE issuer = $1 AND user_id = $2",
         "DELETE FROM memberships WHERE issuer = $1 AND user_id = $2",
         "DELETE FROM user_roles WHERE issuer = $1 AND user_id = $2",
     ] {

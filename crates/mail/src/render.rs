@@ -35,7 +35,6 @@ pub struct Rendered {
 
 /// What both templates are filled with.
 struct Parts {
-    language: Language,
     subject: String,
     text: String,
     code: Option<String>,
@@ -86,7 +85,7 @@ impl Rendered {
         issuer_url: &str,
     ) -> Result<Self, RenderError> {
         let parts = Parts::new(message, language, &one_line(issuer_name))?;
-        let Parts { subject, text, code, link, facts, note, footer, .. } = &parts;
+        let Parts { subject, text, code, link, facts, note, footer } = &parts;
         let (url, action) = match link {
             Some((url, action)) => (Some(url.as_str()), action.as_str()),
             None => (None, ""),
@@ -121,7 +120,6 @@ impl Parts {
             .map(|(id, value)| Ok((label(id)?, value)))
             .collect::<Result<_, RenderError>>()?;
         Ok(Self {
-            language,
             subject: one_line(&own(None)?),
             text: own(Some("text"))?,
             code: match message {

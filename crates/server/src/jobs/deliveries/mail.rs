@@ -86,12 +86,13 @@ impl MailCourier {
     }
 
     pub(super) async fn deliver(&self, app: &App, issuer: &IssuerId, delivery: &Delivery) {
-        let Some(issuer) = app.issuers.load().by_id(issuer) else {
+        let known = app.issuers.load().by_id(issuer).cloned();
+        let Some(known) = known else {
             // Created this moment by another node, or deleted; then the sweep takes it.
             return postpone(&*app.store, issuer, delivery, app.now() + OTHER_VERSION).await;
         };
-        let handover = Handover { app, issuer: &issuer, delivery };
-        let mail = match mail::open(&issuer, delivery) {
+        let handover = Handover { app, issuer: &known, delivery };
+        let mail = match mail::open(&known, delivery) {
             Ok(mail) => mail,
             Err(UnreadableMail::Form) => return handover.put_back(app.now() + OTHER_VERSION).await,
             Err(UnreadableMail::Seal) => return handover.give_up(None, "unreadable", None).await,

@@ -202,6 +202,8 @@ SUITES = {
         Suite("parties/jupyterhub", UNITTEST, HTTP, result.of_unittest, _jupyterhub),
         Suite("parties/kubernetes", UNITTEST, TLS, result.of_unittest, _kubernetes),
         Suite("bad_input", UNITTEST, IMPATIENT, result.of_unittest),
+        # It starts and kills servers of its own.
+        Suite("mail", PYTEST, None, result.of_pytest, _pip),
         Suite("browser", NODE, DEVELOPMENT, result.of_node, _browser),
         Suite("contract", PYTEST, HTTPS_ISSUER, result.of_pytest, _pip),
         Suite("openid-client", NODE, HTTP, result.of_node, _npm),

@@ -1,5 +1,5 @@
-//! Endpoints that only load tests need: sessions without a login, sign-in codes without a mail, the signing key, and families for tokens that were
-//! signed elsewhere. Disabled unless the configuration sets `test_endpoints`.
+//! Endpoints that only load tests need: sessions without a login, sign-in codes without a mail, the signing key, families for
+//! tokens that were signed elsewhere, and mail. Disabled unless the configuration sets `test_endpoints`.
 
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::jws::Compact;
 use symbolon_crypto::random;
+use symbolon_mail::{Language, Mail, Message};
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{ClientId, UserId};
 use symbolon_protocol::revocation;
@@ -26,9 +27,13 @@ use crate::{signing_keys, users};
 use symbolon_app::audit::ChangedFields;
 use symbolon_app::email_code;
 use symbolon_app::http::set_cookie;
+use symbolon_app::mail::MailOutcome;
 
 /// The default lifetime of a session, in seconds.
 const DEFAULT_SESSION: u64 = 3600;
+/// How long a mail's code is valid by default, and at most, in minutes.
+const DEFAULT_MAIL: u64 = 5;
+const LONGEST_MAIL: u64 = 24 * 60;
 /// The longest session, in seconds.
 pub(super) const MAX_TTL: u64 = LONGEST_LIFE.as_secs();
 /// The longest lifetime of a token or family, in seconds: tombstones and retired keys are kept that long.
@@ -62,6 +67,14 @@ pub(super) fn operations() -> Vec<Operation> {
             token,
         )
         .answers(201, reference("RegisteredTokenResult")),
+        Operation::taking(
+            Method::POST,
+            "/test/mails",
+            "NewTestMail",
+            "Puts a mail with a code into the queue",
+            mail,
+        )
+        .answers(201, reference("TestMail")),
     ]
 }
 
@@ -164,6 +177,22 @@ async fn signing_key(call: Call) -> Answer {
     let pem = active.key.to_pkcs8_pem().map_err(AdminError::internal)?;
     let public: Value = json!(active.key.public().jwk());
     Ok(ok(&json!({ "kid": active.key.kid(), "privatePEM": pem.expose(), "publicJWK": public })))
+}
+
+async fn mail(call: Call, payload: Payload) -> Answer {
+    allowed(&call)?;
+    let mut fields = payload.fields().await?;
+    let to: String = fields.require("to")?;
+    let code = fields.secret("code")?.ok_or_else(|| AdminError::invalid("code is required"))?;
+    let minutes = fields.bounded("minutes", 1..=LONGEST_MAIL)?.unwrap_or(DEFAULT_MAIL);
+    let language = Language::wanted(fields.text("language")?.as_deref());
+    fields.finish()?;
+    let message = Message::EmailCode { code, minutes: u32::try_from(minutes).unwrap_or(1) };
+    let (template, mail) = (message.template(), Mail { to, language, user: None, message });
+    let is_queued = call.app.send_mail(&call.issuer, &mail).await? == MailOutcome::Queued;
+    let made = json!({ "template": template, "language": language, "queued": is_queued });
+    call.audit(Event::MailQueued, Concerns::default(), ChangedFields::made(&made));
+    Ok(created(&json!({ "queued": is_queued })))
 }
 
 async fn token(call: Call, payload: Payload) -> Answer {

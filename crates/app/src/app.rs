@@ -25,9 +25,11 @@ use crate::audit::AuditLog;
 use crate::changes::{self, Changes};
 use crate::client_secret_use::ClientSecretUses;
 use crate::clock::Clock;
+use crate::delivery_signals::DeliverySignals;
 use crate::detached::Detached;
 use crate::entitlements::CutEntitlements;
 use crate::issuer::{self, Directory, IssuerError, IssuerState};
+use crate::outbox::Outbox;
 use crate::passwords::Passwords;
 use crate::rate_limit::RateLimits;
 use symbolon_config::{Config, TraceparentOf};
@@ -87,6 +89,10 @@ pub struct App {
     pub admin_secret: ArcSwap<[u8; 32]>,
     /// Changes that are completed even if their caller's connection closes.
     pub detached: Detached,
+    /// Wakes the job that delivers mail and back-channel calls.
+    pub deliveries: DeliverySignals,
+    /// The last mails; empty outside development mode.
+    pub outbox: Outbox,
     /// Counts answers about users who have more groups or roles than tokens carry.
     pub(crate) cut_entitlements: Arc<CutEntitlements>,
     /// The configuration's trusted proxies, shared with the tracer.
@@ -155,6 +161,8 @@ impl App {
         registry.register(Arc::clone(&figures) as Arc<dyn symbolon_telemetry::MetricSource>);
         let cut_entitlements = Arc::new(CutEntitlements::default());
         registry.register(Arc::clone(&cut_entitlements) as Arc<dyn symbolon_telemetry::MetricSource>);
+        let deliveries = DeliverySignals::default();
+        registry.register(Arc::clone(deliveries.figures()) as Arc<dyn symbolon_telemetry::MetricSource>);
         let traced = &config.telemetry;
         let trusted_proxies = Arc::new(ArcSwap::from_pointee(config.security.trusted_proxies.clone()));
         let tracer = traced.otlp_endpoint.as_ref().map(|collector| {
@@ -167,6 +175,8 @@ impl App {
         });
         Arc::new(Self {
             tracer,
+            deliveries,
+            outbox: Outbox::default(),
             cut_entitlements,
             trusted_proxies,
             access_tokens: AccessTokenCache::new(figures.cache("verified_token")),

@@ -54,6 +54,8 @@ pub enum ValueKind {
     Secrets,
     /// A name of letters, digits, `_` and `-`, 32 at most.
     Name,
+    /// A mailbox (RFC 5322 section 3.4): an address, or a name and an address in angle brackets.
+    Mailbox,
 }
 
 /// When a change of a key takes effect.

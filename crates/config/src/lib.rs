@@ -42,6 +42,7 @@ pub use sections::cluster::Cluster;
 pub use sections::issuer::{IssuerUrl, Mode};
 pub use sections::limits::{Cap, EndpointLimit, LoginLimits, RateLimits};
 pub use sections::listen::{Http, Listen, TlsFiles};
+pub use sections::mail::{Mail, Sender, SmtpServer, SmtpTls};
 pub use sections::security::{Argon2, Security};
 pub use sections::storage::{ShardCounts, Storage};
 pub use sections::telemetry::{LogFormat, Telemetry, TraceparentOf};
@@ -71,6 +72,8 @@ pub struct Config {
     pub security: Security,
     /// Rate limits.
     pub rate_limits: RateLimits,
+    /// Mail to users.
+    pub mail: Mail,
     /// Logs, metrics, traces.
     pub telemetry: Telemetry,
     /// The settings of a newly created issuer.
@@ -139,6 +142,7 @@ impl Config {
         let storage = sections::storage::build(r);
         let security = sections::security::build(r, mode, &issuer);
         let rate_limits = sections::limits::build(r);
+        let mail = sections::mail::build(r);
         let telemetry = sections::telemetry::build(r, mode);
         let initial = sections::lifetimes::build(r);
         warning::of_the_table(r);
@@ -152,6 +156,7 @@ impl Config {
             storage,
             security,
             rate_limits,
+            mail,
             telemetry,
             initial,
             settings,

@@ -88,5 +88,6 @@ fn kind(kind: &ValueKind) -> String {
         ValueKind::Secret => "secret".to_owned(),
         ValueKind::Secrets => "secrets".to_owned(),
         ValueKind::Name => "name".to_owned(),
+        ValueKind::Mailbox => "address of mail".to_owned(),
     }
 }

@@ -72,7 +72,7 @@ fn of_kind(kind: &ValueKind) -> Map<String, Json> {
         ValueKind::Secret => json!({"type": "string", "writeOnly": true}),
         ValueKind::Secrets => json!({"type": "array", "items": {"type": "string"}, "writeOnly": true}),
         ValueKind::Name => json!({"type": "string", "pattern": "^[A-Za-z0-9_-]{1,32}$"}),
-        ValueKind::Address | ValueKind::Path | ValueKind::CookieName => {
+        ValueKind::Address | ValueKind::Path | ValueKind::CookieName | ValueKind::Mailbox => {
             json!({"type": "string", "minLength": 1})
         }
     };

@@ -10,7 +10,7 @@ use symbolon_crypto::SecretString;
 
 use super::error::Mistake;
 use super::key::ValueKind;
-use super::sections::issuer;
+use super::sections::{issuer, mail};
 use super::units::{Rate, format_duration, format_size, parse_duration, parse_rate, parse_size};
 
 /// A valid value of a key. `Display` writes it as in the file, and hides secrets.
@@ -65,6 +65,7 @@ impl Value {
             ValueKind::CookieName => cookie_name(text),
             ValueKind::Secret | ValueKind::Secrets => Ok(Self::Secret(SecretString::from(text))),
             ValueKind::Name => name(text),
+            ValueKind::Mailbox => mail::check_mailbox(text).map(|()| Self::Text(text.to_owned())),
         }
     }
 

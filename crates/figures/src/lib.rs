@@ -50,6 +50,8 @@ pub enum StoreKind {
     Client,
     /// Users and their credentials.
     User,
+    /// What users have enrolled to prove who they are.
+    Authenticator,
     /// Consents.
     Consent,
     /// Groups, their members, and what users have by groups and roles.
@@ -60,13 +62,15 @@ pub enum StoreKind {
     Key,
     /// Settings.
     Setting,
+    /// What has to reach somebody else: mails, logout tokens.
+    Delivery,
     /// Audit log entries.
     Audit,
 }
 
 impl StoreKind {
     /// Every kind, in the order of the exposition.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Code,
         Self::Session,
         Self::Challenge,
@@ -75,11 +79,13 @@ impl StoreKind {
         Self::Assertion,
         Self::Client,
         Self::User,
+        Self::Authenticator,
         Self::Consent,
         Self::Group,
         Self::Role,
         Self::Key,
         Self::Setting,
+        Self::Delivery,
         Self::Audit,
     ];
 
@@ -94,11 +100,13 @@ impl StoreKind {
             Self::Assertion => "assertion",
             Self::Client => "client",
             Self::User => "user",
+            Self::Authenticator => "authenticator",
             Self::Consent => "consent",
             Self::Group => "group",
             Self::Role => "role",
             Self::Key => "key",
             Self::Setting => "setting",
+            Self::Delivery => "delivery",
             Self::Audit => "audit",
         }
     }
@@ -114,11 +122,13 @@ pub struct StoreFigures {
     assertion: ShardFigures,
     client: ShardFigures,
     user: ShardFigures,
+    authenticator: ShardFigures,
     consent: ShardFigures,
     group: ShardFigures,
     role: ShardFigures,
     key: ShardFigures,
     setting: ShardFigures,
+    delivery: ShardFigures,
     audit: ShardFigures,
     code_room: Room,
     challenge_room: Room,
@@ -140,11 +150,13 @@ impl StoreFigures {
             assertion: ShardFigures::new(StoreKind::Assertion, 1),
             client: ShardFigures::new(StoreKind::Client, 1),
             user: ShardFigures::new(StoreKind::User, 1),
+            authenticator: ShardFigures::new(StoreKind::Authenticator, 1),
             consent: ShardFigures::new(StoreKind::Consent, 1),
             group: ShardFigures::new(StoreKind::Group, 1),
             role: ShardFigures::new(StoreKind::Role, 1),
             key: ShardFigures::new(StoreKind::Key, 1),
             setting: ShardFigures::new(StoreKind::Setting, 1),
+            delivery: ShardFigures::new(StoreKind::Delivery, 1),
             audit: ShardFigures::new(StoreKind::Audit, 1),
             code_room: Room::new(),
             challenge_room: Room::new(),
@@ -166,11 +178,13 @@ impl StoreFigures {
             StoreKind::Assertion => &self.assertion,
             StoreKind::Client => &self.client,
             StoreKind::User => &self.user,
+            StoreKind::Authenticator => &self.authenticator,
             StoreKind::Consent => &self.consent,
             StoreKind::Group => &self.group,
             StoreKind::Role => &self.role,
             StoreKind::Key => &self.key,
             StoreKind::Setting => &self.setting,
+            StoreKind::Delivery => &self.delivery,
             StoreKind::Audit => &self.audit,
         }
     }

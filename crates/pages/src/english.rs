@@ -80,4 +80,9 @@ pub(crate) static ENGLISH: Texts = Texts {
     index_discovery: "Discovery document",
 
     silent_title: "Silent renewal",
+
+    outbox_title: "Outbox",
+    outbox_text: "The last 100 mails of this server. In development mode they are kept here, whether or not a mail server is configured.",
+    outbox_empty: "No mail has been sent yet.",
+    outbox_to: "To",
 };

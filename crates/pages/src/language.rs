@@ -108,6 +108,7 @@ texts! {
         form_post_title, form_post_text, form_post_button,
         index_text, index_issuer, index_discovery,
         silent_title,
+        outbox_title, outbox_text, outbox_empty, outbox_to,
     }
     Phrase {
         login_continue, login_too_many_attempts, seconds, minutes,

@@ -119,6 +119,14 @@ events! {
     MigrationFinished => "migration.finished", true;
     /// The store may take writes again.
     MigrationLifted => "migration.lifted", true;
+    /// An admin put a mail into the queue.
+    MailQueued => "mail.queued", true;
+    /// A mail was handed over to the server of mail.
+    MailSent => "mail.sent", true;
+    /// A mail could not be handed over and waits for another attempt.
+    MailPostponed => "mail.postponed", true;
+    /// A mail will not be sent.
+    MailGivenUp => "mail.given_up", true;
     /// All users were read with the hashes of their passwords.
     PasswordHashesExported => "user.password_hashes_exported", true;
     /// Somebody called the admin API with a wrong secret.

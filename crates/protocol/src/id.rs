@@ -7,6 +7,8 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 use smol_str::SmolStr;
+use symbolon_crypto::encoding;
+use symbolon_crypto::random::{self, Random};
 
 pub use crate::sid::Sid;
 
@@ -159,6 +161,17 @@ identifier!(
     /// A key's identifier, `kid` (RFC 7517 4.5).
     Kid, "a kid", 255, visible_ascii, "1 to 255 visible ASCII characters"
 );
+identifier!(
+    /// The id of something that has to reach somebody else, such as a mail: drawn at random.
+    DeliveryId, "a delivery id", 64, base64url, "1 to 64 characters of A-Z, a-z, 0-9, - and _"
+);
+
+impl DeliveryId {
+    /// Draws an id: 22 characters.
+    pub fn draw(random: &dyn Random) -> Self {
+        Self::trusted(encoding::encode(&random::bytes::<16>(random)))
+    }
+}
 
 impl IssuerId {
     /// The issuer that exists from the first start.
@@ -169,6 +182,8 @@ impl IssuerId {
 
 #[cfg(test)]
 mod tests {
+    use symbolon_crypto::random::SeededRandom;
+
     use super::*;
 
     #[test]
@@ -193,5 +208,7 @@ mod tests {
             assert!(GroupId::parse(bad).is_err() && RoleId::parse(bad).is_err(), "{bad}");
         }
         assert!(serde_json::from_str::<ClientId>("\"a\\u0000b\"").is_err());
+        let drawn = DeliveryId::draw(&SeededRandom::new(1));
+        assert_eq!(DeliveryId::parse(drawn.as_str()).map(|id| id.as_str().len()), Ok(22));
     }
 }

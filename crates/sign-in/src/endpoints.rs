@@ -8,11 +8,12 @@ use symbolon_telemetry::Endpoint as Label;
 
 use crate::interaction::Page;
 use crate::{
-    authorize, consent, consent_page, login, login_page, logout, root_page, second_factor, second_factor_page,
+    authorize, consent, consent_page, login, login_page, logout, outbox, root_page, second_factor,
+    second_factor_page,
 };
 
 /// The endpoints that people's browsers call, the busiest first.
-pub static ENDPOINTS: [Endpoint; 12] = [
+pub static ENDPOINTS: [Endpoint; 13] = [
     Endpoint {
         path: path::AUTHORIZATION,
         methods: GET_THAT_CHANGES_OR_POST,
@@ -156,5 +157,17 @@ pub static ENDPOINTS: [Endpoint; 12] = [
         cors: Cors::None,
         failures: Failures::Page,
         handler: |call| Box::pin(root_page::silent_callback(call)),
+    },
+    Endpoint {
+        path: outbox::PATH,
+        methods: GET,
+        label: Label::Page,
+        limit: Limit::None,
+        form: Form::Required,
+        repeatable: None,
+        needs_lease: false,
+        cors: Cors::None,
+        failures: Failures::Page,
+        handler: |call| Box::pin(outbox::show(call)),
     },
 ];

@@ -23,7 +23,7 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_store::Durable;
 use symbolon_store::shard::{Route, ShardKind};
 
-use crate::second_factor::FirstFactor;
+use crate::first_factor::FirstFactor;
 use symbolon_app::http::csrf::{Browser, INTERACTION_LIVES, PageForm, Purpose};
 use symbolon_app::http::{Context, Failure, Received, redirect, session_cookie};
 

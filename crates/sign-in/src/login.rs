@@ -1,26 +1,25 @@
 //! The endpoint of the login page and its form.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::response::Response;
-use symbolon_crypto::random::{self, Random};
 use symbolon_crypto::secret::SecretString;
 use symbolon_pages::LoginError;
 use symbolon_protocol::authorize::decide::denied;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::{Details, Reason, Refusal};
-use symbolon_protocol::session::{Session, SessionId};
 use symbolon_protocol::sign_in::{Factor, Proven};
 
-use crate::authorize::{refuse, resume};
-use crate::interaction::{Interaction, Page, PendingAuthorization, RequestingClient, session_of};
+use crate::authorize::refuse;
+use crate::interaction::{Interaction, PendingAuthorization, RequestingClient, session_of};
 use crate::password_attempt::PasswordAttempt;
+use crate::refusal_pause::refusal_pause;
 use crate::session_begin::{SignIn, begin_for};
+use crate::signed_in::signed_in;
 use crate::{login_page, second_factor, session_quota};
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::csrf::Purpose;
-use symbolon_app::http::{Call, Context, Failure, set_cookie};
+use symbolon_app::http::{Call, Context, Failure};
 use symbolon_app::rate_limit::Limited;
 
 /// `POST /login`.
@@ -104,28 +103,4 @@ async fn refused(
         tokio::time::sleep(refusal_pause(&*context.app.random)).await;
     }
     login_page::page(context, interaction, asking, typed, Some(error))
-}
-
-/// How long an attempt waits that is refused without a look at its password: 0.5 to 1.5 s, at random. Whoever repeats
-/// attempts on many connections sends the next ones that much later and not all together, so that requests of others
-/// find the processor free.
-pub(super) fn refusal_pause(random: &dyn Random) -> Duration {
-    let [share] = random::bytes::<1>(random);
-    Duration::from_millis(500 + 4 * u64::from(share))
-}
-
-/// Continues the request of an interaction after the person has signed in.
-pub(super) async fn signed_in(
-    call: &mut Call,
-    mut interaction: Interaction<PendingAuthorization>,
-    id: SessionId,
-    session: &Session,
-) -> Result<Response, Failure> {
-    interaction.pending.signed_in_at = Some(session.auth_time);
-    let (context, now) = (call.context.clone(), call.context.app.now());
-    let lives = session.expires_at.since(now);
-    let cookie = set_cookie(&context.issuer, &context.issuer.cookie, id.expose(), lives);
-    let mut response = resume(call, interaction, Some(id), Page::Login).await?;
-    login_page::append(response.headers_mut(), cookie);
-    Ok(response)
 }

@@ -10,7 +10,7 @@ use symbolon_store::port::AuthenticatorUpdate;
 
 use crate::interaction::{Interaction, PendingAuthorization, address};
 use crate::login_page::{self, append};
-use crate::second_factor::{Attempt, seal_secret};
+use crate::second_factor_attempt::{Attempt, seal_secret};
 use symbolon_app::http::{Call, Context, Failure, Policy, html, set_cookie};
 
 /// The first code of a new generator: keeps its secret, signs in, and shows the recovery codes, once.

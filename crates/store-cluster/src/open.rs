@@ -35,6 +35,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 6, oldest: 1, sql: include_str!("../migrations/0006_user_attributes.sql") },
     Migration { number: 7, oldest: 1, sql: include_str!("../migrations/0007_refusals.sql") },
     Migration { number: 8, oldest: 1, sql: include_str!("../migrations/0008_authenticators.sql") },
+    Migration { number: 9, oldest: 1, sql: include_str!("../migrations/0009_deliveries.sql") },
 ];
 
 /// The shortest timeout during migrations, for a statement and for the wait for another node that migrates.

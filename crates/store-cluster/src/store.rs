@@ -41,7 +41,8 @@ impl Store for ClusterStore {
         let gone = self.sweep_session_lists(&issuers, now).await?
             + self.sweep_families(now).await?
             + self.sweep_tombstones(now).await?
-            + self.sweep_assertions(now).await?;
+            + self.sweep_assertions(now).await?
+            + self.sweep_deliveries(now).await?;
         self.measure_assertions().await?;
         self.sweep_generations(now).await?;
         self.nodes.forget_the_dead().await?;

@@ -41,13 +41,14 @@ impl Store for EmbeddedStore {
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, StoreError> {
-        let gone = self.sweep_codes(now).await
+        let mut gone = self.sweep_codes(now).await
             + self.sweep_challenges(now).await
             + self.sweep_sessions(now).await
             + self.sweep_families(now).await
             + self.sweep_tombstones(now).await
             + self.sweep_assertions(now).await;
         if self.journal.writable() {
+            gone += self.records.sweep_deliveries(now).await?;
             self.sweep_generations(now).await?;
             self.mark_time(now)?;
         }

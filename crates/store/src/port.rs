@@ -1,6 +1,7 @@
 //! The port: what a back-end must be able to do.
 
 mod authenticators;
+mod deliveries;
 mod groups;
 mod roles;
 
@@ -36,7 +37,8 @@ pub use crate::listing::{
 use crate::shard::{Generation, Route, ShardKind};
 use crate::transfer::{Freeze, FreezeError};
 use crate::{Outcome, StoreError};
-pub use authenticators::{AuthenticatorUpdate, Authenticators, Enrolled};
+pub use authenticators::{AuthenticatorUpdate, Authenticators, Enrolled, authenticators_document};
+pub use deliveries::{Deliveries, Delivery, DeliveryKind, MOST_CLAIMED, MOST_PAYLOAD, Queued, fairly};
 pub use groups::{
     GroupCreation, GroupDeletion, GroupFilter, GroupUpdate, Groups, MemberAddition, MemberRemoval,
 };
@@ -665,6 +667,7 @@ pub trait Store:
     + Users
     + Consents
     + Authenticators
+    + Deliveries
     + Groups
     + Roles
     + Issuers

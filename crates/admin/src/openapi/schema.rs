@@ -635,6 +635,14 @@ fn load_tests() -> Schemas {
         ("TestEmailCode", object(&code.each_ref().map(|(name, _)| *name), &code)),
         ("TestSigningKey", object(&["kid", "privatePEM", "publicJWK"], &key)),
         ("RegisteredToken", object(&registered.each_ref().map(|(name, _)| *name), &registered)),
+        (
+            "NewTestMail",
+            object(
+                &["to", "code"],
+                &[("to", text()), ("code", secret()), ("minutes", number()), ("language", text())],
+            ),
+        ),
+        ("TestMail", object(&["queued"], &[("queued", flag())])),
         ("RegisteredTokenResult", object(&result.each_ref().map(|(name, _)| *name), &result)),
     ]
 }

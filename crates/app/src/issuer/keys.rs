@@ -188,6 +188,7 @@ impl IssuerState {
             client_secret_key: derived(&secret, "client-secret"),
             form_key: derived(&secret, "form"),
             interactions: TextSealer::new(&digest::derive(&secret, "interaction")),
+            deliveries: TextSealer::new(&digest::derive(&secret, "delivery")),
             interaction_session_key: derived(&secret, "interaction-session"),
             sign_in_key: derived(&secret, "sign-in"),
             login_name_key: derived(&secret, "login-name"),

@@ -66,6 +66,8 @@ pub struct IssuerState {
     pub form_key: HmacKey,
     /// Seals interactions, which the browser keeps while a person looks at a page.
     pub interactions: TextSealer,
+    /// Seals what waits in the queue of deliveries, such as mail.
+    pub deliveries: TextSealer,
     /// Derives a session's id from the interaction that signed in. So one interaction signs in only once.
     pub interaction_session_key: HmacKey,
     /// Authenticates what signing in hands to the browser: digests of codes, ids of imagined credentials.

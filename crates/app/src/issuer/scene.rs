@@ -35,6 +35,7 @@ pub(crate) fn issuer(url: &str, prefix: &str, key: u8) -> IssuerState {
         client_secret_key: HmacKey::new(&[key; 32]),
         form_key: HmacKey::new(&[key; 32]),
         interactions: TextSealer::new(&SecretArray::new([key; 32])),
+        deliveries: TextSealer::new(&SecretArray::new([key; 32])),
         interaction_session_key: HmacKey::new(&[key; 32]),
         sign_in_key: HmacKey::new(&[key; 32]),
         login_name_key: HmacKey::new(&[key; 32]),

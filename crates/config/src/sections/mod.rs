@@ -5,6 +5,7 @@ pub(crate) mod issuer;
 pub(crate) mod lifetimes;
 pub(crate) mod limits;
 pub(crate) mod listen;
+pub(crate) mod mail;
 pub(crate) mod security;
 pub(crate) mod storage;
 pub(crate) mod telemetry;
@@ -29,6 +30,7 @@ pub(crate) const SECTIONS: &[Section] = &[
     cluster::SECTION,
     security::SECTION,
     limits::SECTION,
+    mail::SECTION,
     telemetry::SECTION,
     lifetimes::SECTION,
 ];

@@ -1,9 +1,10 @@
-//! Background jobs: adjust the clock, follow changes in the store, delete expired records, rotate keys, write and
-//! trim the audit log.
+//! Background jobs: adjust the clock, follow changes in the store, deliver mail, delete expired records, rotate keys,
+//! write and trim the audit log.
 //!
 //! Timers only start a job. What it does is decided by the injected clock.
 
 mod clock;
+mod deliveries;
 mod follow;
 mod keys;
 
@@ -25,6 +26,8 @@ const ADJUST_EVERY: Duration = Duration::from_secs(1);
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
 /// How often wrong admin secrets are checked for an ended minute, which gets one record in the audit log.
 const SUM_UP_EVERY: Duration = Duration::from_secs(10);
+/// How often waiting deliveries are counted for `/metrics`.
+const COUNT_EVERY: Duration = Duration::from_secs(15);
 const KEYS_EVERY: Duration = Duration::from_secs(600);
 const TRIM_EVERY: Duration = Duration::from_secs(3_600);
 /// Short enough that a flood of records cannot fill the disk in between.
@@ -56,12 +59,14 @@ pub fn spawn(app: Arc<App>, clock: Option<Arc<SystemClock>>, stopping: watch::Re
         let app = Arc::clone(&of_job);
         async move { app.follow(&changed).await }
     }));
+    tasks.spawn(deliveries::run(Arc::clone(&app), stopping.clone()));
     let on = |period, job: fn(Arc<App>) -> Boxed| {
         let (app, stopping) = (Arc::clone(&app), stopping.clone());
         every(period, stopping, move || job(Arc::clone(&app)))
     };
     tasks.spawn(on(SWEEP_EVERY, |app| Box::pin(async move { sweep(&*app.store, app.now()).await })));
     tasks.spawn(on(SUM_UP_EVERY, |app| Box::pin(async move { app.audit.sum_up_refused_admins(app.now()) })));
+    tasks.spawn(on(COUNT_EVERY, |app| Box::pin(async move { deliveries::count_waiting(&app).await })));
     tasks.spawn(on(KEYS_EVERY, |app| Box::pin(async move { keys::keep(&app).await })));
     tasks.spawn(on(TRIM_EVERY, |app| Box::pin(async move { trim(&app).await })));
     tasks.spawn(on(SHRINK_EVERY, |app| {

@@ -7,11 +7,11 @@ use symbolon_figures::StoreKind;
 use symbolon_protocol::authenticator::AuthenticatorSet;
 use symbolon_protocol::id::{IssuerId, UserId};
 use symbolon_store::StoreError;
-use symbolon_store::port::{AuthenticatorUpdate, Authenticators, Enrolled};
+use symbolon_store::port::{AuthenticatorUpdate, Authenticators, Enrolled, authenticators_document};
 
 use super::Written;
 use crate::postgres::{Connection, column};
-use crate::{ClusterStore, from_document, to_document};
+use crate::{ClusterStore, from_document};
 
 const FIND: &str = "SELECT revision, document FROM authenticators WHERE issuer = $1 AND user_id = $2";
 /// Inserts only if the user exists, and keeps the user from being deleted before it is written, as a foreign key would.
@@ -44,7 +44,8 @@ async fn put(given: Arc<Put>, connection: Connection) -> Written<AuthenticatorUp
 #[async_trait]
 impl Authenticators for ClusterStore {
     async fn authenticators(&self, issuer: &IssuerId, user: &UserId) -> Result<Enrolled, StoreError> {
-        let found = self.records.first(StoreKind::User, FIND, &[&issuer.as_str(), &user.as_str()]).await?;
+        let found =
+            self.records.first(StoreKind::Authenticator, FIND, &[&issuer.as_str(), &user.as_str()]).await?;
         let Some(row) = found else { return Ok(Enrolled::default()) };
         Ok(Enrolled {
             revision: column::<i64>(&row, 0)?.cast_unsigned(),
@@ -59,7 +60,10 @@ impl Authenticators for ClusterStore {
         seen: u64,
         set: &AuthenticatorSet,
     ) -> Result<AuthenticatorUpdate, StoreError> {
-        let given = Arc::new((issuer.clone(), user.clone(), seen.cast_signed(), to_document(set)?));
-        self.records.write(StoreKind::User, move |connection| put(Arc::clone(&given), connection)).await
+        let given =
+            Arc::new((issuer.clone(), user.clone(), seen.cast_signed(), authenticators_document(set)?));
+        self.records
+            .write(StoreKind::Authenticator, move |connection| put(Arc::clone(&given), connection))
+            .await
     }
 }

@@ -7,6 +7,7 @@ use symbolon_protocol::user::{PasswordHash, User};
 use symbolon_store::StoreError;
 use symbolon_store::columns::NamedColumns;
 use symbolon_store::link::{Link, Links, of_given};
+use symbolon_store::port::authenticators_document;
 use symbolon_store::transfer::Record;
 
 use super::entitlement_count::lock;
@@ -16,23 +17,33 @@ use super::user_row::UserRow;
 use super::{Records, each, group_creation, role_creation};
 use crate::to_document;
 
+/// A user's authenticators: the issuer, the user, the revision and the document.
+type Enrolled = (IssuerId, UserId, u64, String);
+
 /// A consent with its key.
 type Given = (IssuerId, UserId, ClientId, Consent);
 
+const AUTHENTICATORS: &str = "INSERT INTO authenticators (issuer, user_id, revision, document)
+    SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[])";
 const CONSENTS: &str = "INSERT INTO consents (issuer, user_id, client_id, document)
     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[])";
 
 impl Records {
-    /// Writes clients, users, consents, groups, roles, who has them, and audit records in the given order. None of them
+    /// Writes clients, users, authenticators, consents, groups, roles, who has them, deliveries and audit records. None of them
     /// may exist yet.
     pub(crate) async fn import(&self, records: Vec<Record>) -> Result<(), StoreError> {
         let (mut clients, mut users) = (Vec::new(), Vec::new());
         let (mut groups, mut roles, mut links) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut authenticators, mut deliveries) = (Vec::new(), Vec::new());
         let (mut consents, mut audit) = (Vec::new(), Vec::new());
         for record in records {
             match record {
                 Record::Client(issuer, client) => clients.push((issuer, *client)),
                 Record::User(issuer, user, password) => users.push((issuer, (user, password))),
+                Record::Authenticators(issuer, user, revision, set) => {
+                    authenticators.push((issuer, user, revision, authenticators_document(&set)?));
+                }
+                Record::Delivery(issuer, delivery) => deliveries.push((issuer, *delivery)),
                 Record::Consent(issuer, user, client, consent) => {
                     consents.push((issuer, user, client, consent));
                 }
@@ -62,6 +73,7 @@ impl Records {
         for (issuer, users) in by_issuer(users) {
             self.import_users(&issuer, users).await?;
         }
+        self.import_authenticators(&authenticators).await?;
         self.import_consents(&consents).await?;
         for (issuer, rows) in by_issuer(groups) {
             self.import_groups(&issuer, &rows).await?;
@@ -70,6 +82,7 @@ impl Records {
             self.import_roles(&issuer, &rows).await?;
         }
         self.import_links(&links).await?;
+        self.import_deliveries(&deliveries).await?;
         self.write_audit(&audit).await
     }
 
@@ -95,6 +108,18 @@ impl Records {
         }
         let number = rest.len();
         all_new(self.create_in_order(issuer, rest).await?.len(), number, "a user", issuer)
+    }
+
+    async fn import_authenticators(&self, enrolled: &[Enrolled]) -> Result<(), StoreError> {
+        if enrolled.is_empty() {
+            return Ok(());
+        }
+        let issuers = each(enrolled, |(issuer, ..)| issuer.as_str());
+        let users = each(enrolled, |(_, user, ..)| user.as_str());
+        let revisions = each(enrolled, |(_, _, revision, _)| revision.cast_signed());
+        let documents = each(enrolled, |(.., document)| document.as_str());
+        let connection = self.postgres.connection().await?;
+        connection.change(AUTHENTICATORS, &[&issuers, &users, &revisions, &documents]).await.map(drop)
     }
 
     async fn import_consents(&self, given: &[Given]) -> Result<(), StoreError> {

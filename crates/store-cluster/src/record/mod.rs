@@ -9,6 +9,7 @@ mod audit_size;
 mod authenticators;
 mod client;
 mod consent;
+mod delivery;
 mod entitlement;
 mod entitlement_count;
 mod group;
@@ -27,6 +28,8 @@ mod user;
 mod user_attribute;
 mod user_creation;
 mod user_row;
+
+pub(crate) use delivery::delivery;
 
 use std::future::Future;
 use std::sync::Arc;

@@ -32,12 +32,17 @@ const CLIENTS: &str = "SELECT issuer, created_at, sequence, document FROM client
     WHERE (issuer, created_at, sequence) > ($1, $2, $3) ORDER BY issuer, created_at, sequence LIMIT $4";
 const USERS: &str = "SELECT issuer, created_at, sequence, document, password FROM users
     WHERE (issuer, created_at, sequence) > ($1, $2, $3) ORDER BY issuer, created_at, sequence LIMIT $4";
+const AUTHENTICATORS: &str = "SELECT issuer, user_id, revision, document FROM authenticators
+    WHERE (issuer, user_id) > ($1, $2) ORDER BY issuer, user_id LIMIT $3";
 const CONSENTS: &str = "SELECT issuer, user_id, client_id, document FROM consents
     WHERE (issuer, user_id, client_id) > ($1, $2, $3) ORDER BY issuer, user_id, client_id LIMIT $4";
 const GROUPS: &str = "SELECT issuer, created_at, sequence, document FROM user_groups
     WHERE (issuer, created_at, sequence) > ($1, $2, $3) ORDER BY issuer, created_at, sequence LIMIT $4";
 const ROLES: &str = "SELECT issuer, created_at, sequence, document FROM roles
     WHERE (issuer, created_at, sequence) > ($1, $2, $3) ORDER BY issuer, created_at, sequence LIMIT $4";
+const DELIVERIES: &str =
+    "SELECT issuer, id, kind, payload, created_at, due_at, expires_at, attempts, unanswered
+    FROM deliveries WHERE (issuer, id) > ($1, $2) AND expires_at > $3 ORDER BY issuer, id LIMIT $4";
 const AUDIT: &str = "SELECT issuer, at, sequence, document FROM audit
     WHERE (issuer, at, sequence) > ($1, $2, $3) AND sequence <= $5 ORDER BY issuer, at, sequence LIMIT $4";
 
@@ -74,12 +79,13 @@ impl Export for ClusterExport {
             Next::Assertions(Vec::new()),
             Next::Clients(start()),
             Next::Users(start()),
+            Next::Authenticators(String::new(), String::new()),
             Next::Consents(<[String; 3]>::default()),
             Next::Groups(start()),
             Next::Roles(start()),
         ]);
         next.extend(Links::ALL.map(|links| Next::Links(links, <[String; 3]>::default())));
-        next.push_back(Next::Audit(start()));
+        next.extend([Next::Deliveries(String::new(), String::new()), Next::Audit(start())]);
         let (store, audited) = (Arc::clone(&self.store), self.audited);
         Ok(Box::new(Pages { store, audited, ended, next }))
     }
@@ -99,10 +105,12 @@ enum Next {
     Assertions(Vec<u8>),
     Clients(ByAge),
     Users(ByAge),
+    Authenticators(String, String),
     Consents([String; 3]),
     Groups(ByAge),
     Roles(ByAge),
     Links(Links, [String; 3]),
+    Deliveries(String, String),
     Audit(ByAge),
 }
 
@@ -161,6 +169,10 @@ impl Pages {
                 let rows = self.rows(USERS, &[&issuer, &at, &sequence, &limit]).await?;
                 page(&rows, user, |row| Ok(Next::Users(by_age(row)?)))
             }
+            Next::Authenticators(issuer, user) => {
+                let rows = self.rows(AUTHENTICATORS, &[&issuer, &user, &limit]).await?;
+                page(&rows, authenticators, |row| Ok(Next::Authenticators(column(row, 0)?, column(row, 1)?)))
+            }
             Next::Consents([issuer, user, client]) => {
                 let rows = self.rows(CONSENTS, &[&issuer, &user, &client, &limit]).await?;
                 page(&rows, consent, |row| {
@@ -176,6 +188,10 @@ impl Pages {
                 page(&rows, role, |row| Ok(Next::Roles(by_age(row)?)))
             }
             Next::Links(links, after) => self.links(links, after).await,
+            Next::Deliveries(issuer, id) => {
+                let rows = self.rows(DELIVERIES, &[&issuer, &id, &ended, &limit]).await?;
+                page(&rows, delivery, |row| Ok(Next::Deliveries(column(row, 0)?, column(row, 1)?)))
+            }
             Next::Audit((issuer, at, sequence)) => {
                 let rows = self.rows(AUDIT, &[&issuer, &at, &sequence, &limit, &self.audited]).await?;
                 page(&rows, audit, |row| Ok(Next::Audit(by_age(row)?)))
@@ -280,6 +296,18 @@ fn client(row: &DatabaseRow) -> Result<Option<Record>, StoreError> {
 fn user(row: &DatabaseRow) -> Result<Option<Record>, StoreError> {
     let password = column::<Option<String>>(row, 4)?.map(PasswordHash::new);
     Ok(Some(Record::User(issuer(row)?, Box::new(from_document(column::<&str>(row, 3)?)?), password)))
+}
+
+fn authenticators(row: &DatabaseRow) -> Result<Option<Record>, StoreError> {
+    let user = UserId::trusted(column::<&str>(row, 1)?);
+    let revision = column::<i64>(row, 2)?.cast_unsigned();
+    let set = from_document(column::<&str>(row, 3)?)?;
+    Ok(Some(Record::Authenticators(issuer(row)?, user, revision, Box::new(set))))
+}
+
+fn delivery(row: &DatabaseRow) -> Result<Option<Record>, StoreError> {
+    let (issuer, delivery) = crate::record::delivery(row)?;
+    Ok(Some(Record::Delivery(issuer, Box::new(delivery))))
 }
 
 fn consent(row: &DatabaseRow) -> Result<Option<Record>, StoreError> {

@@ -29,13 +29,14 @@ const SESSIONS_AT_ONCE: usize = 256;
 const KEYS_AT_ONCE: usize = 128;
 
 /// The tables that must be empty before an import, and are emptied after an unfinished one.
-const TABLES: [&str; 19] = [
+const TABLES: [&str; 21] = [
     "issuers",
     "signing_keys",
     "clients",
     "users",
     "user_attribute",
     "emails",
+    "authenticators",
     "consents",
     "user_groups",
     "roles",
@@ -43,6 +44,7 @@ const TABLES: [&str; 19] = [
     "user_roles",
     "group_roles",
     "entitlement_counts",
+    "deliveries",
     "audit",
     "audit_sizes",
     "families",

@@ -5,10 +5,10 @@ use symbolon_figures::StoreKind;
 use symbolon_protocol::authenticator::AuthenticatorSet;
 use symbolon_protocol::id::{IssuerId, UserId};
 use symbolon_store::StoreError;
-use symbolon_store::port::{AuthenticatorUpdate, Authenticators, Enrolled};
+use symbolon_store::port::{AuthenticatorUpdate, Authenticators, Enrolled, authenticators_document};
 
 use super::statement::Statements;
-use super::{from_document, refuse, to_document};
+use super::{from_document, refuse};
 use crate::{EmbeddedStore, failed};
 
 const FIND: &str = "SELECT revision, document FROM authenticators WHERE issuer = ?1 AND user = ?2";
@@ -26,7 +26,7 @@ impl Authenticators for EmbeddedStore {
                 Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
             })
         };
-        match self.records.read(StoreKind::User, find).await? {
+        match self.records.read(StoreKind::Authenticator, find).await? {
             Some((revision, document)) => {
                 Ok(Enrolled { revision: revision.cast_unsigned(), set: from_document(&document)? })
             }
@@ -42,7 +42,7 @@ impl Authenticators for EmbeddedStore {
         set: &AuthenticatorSet,
     ) -> Result<AuthenticatorUpdate, StoreError> {
         let key = (issuer.clone(), user.clone());
-        let document = to_document(set)?;
+        let document = authenticators_document(set)?;
         let put = move |statements: &Statements<'_>| {
             let (issuer, user) = (key.0.as_str(), key.1.as_str());
             if statements.first(USER, [issuer, user], |_| Ok(()))?.is_none() {
@@ -58,6 +58,6 @@ impl Authenticators for EmbeddedStore {
             statements.change(PUT, (issuer, user, next, &document))?;
             Ok(AuthenticatorUpdate::Written)
         };
-        self.records.write(StoreKind::User, put).await
+        self.records.write(StoreKind::Authenticator, put).await
     }
 }

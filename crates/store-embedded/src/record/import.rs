@@ -6,12 +6,13 @@ use symbolon_protocol::id::IssuerId;
 use symbolon_store::StoreError;
 use symbolon_store::columns::{ClientColumns, NamedColumns, UserColumns};
 use symbolon_store::link::{Link, Links, of_given};
-use symbolon_store::port::Created;
+use symbolon_store::port::{Created, authenticators_document};
 use symbolon_store::transfer::Record;
 
 use super::statement::Statements;
 use super::{
-    Records, TEXT_FORM, Written, audit, client, group, issuer, link, refuse, role, to_document, user,
+    Records, TEXT_FORM, Written, audit, client, delivery, group, issuer, link, refuse, role, to_document,
+    user,
 };
 
 /// Inserts a row that does not exist yet.
@@ -76,6 +77,19 @@ fn row(record: Record) -> Result<Option<Insert>, StoreError> {
                 }
                 new(created, "a user", &issuer)
             })
+        }
+        Record::Authenticators(issuer, user, revision, set) => {
+            let document = authenticators_document(&set)?;
+            Box::new(move |statements| {
+                let sql =
+                    "INSERT INTO authenticators (issuer, user, revision, document) VALUES (?1, ?2, ?3, ?4)";
+                let values = params![issuer.as_str(), user.as_str(), revision.cast_signed(), document];
+                statements.change(sql, values)?;
+                Ok(())
+            })
+        }
+        Record::Delivery(issuer, delivery) => {
+            Box::new(move |statements| Ok(delivery::insert(&issuer, &delivery, statements)?))
         }
         Record::Consent(issuer, user, client, consent) => {
             let document = to_document(&consent)?;

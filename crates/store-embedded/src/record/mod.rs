@@ -9,6 +9,7 @@ mod audit;
 mod authenticators;
 mod client;
 mod consent;
+mod delivery;
 mod entitlement;
 mod group;
 mod import;
@@ -27,6 +28,7 @@ mod user_attribute;
 mod tests;
 
 pub(crate) use audit::each_document as each_audit_document;
+pub(crate) use delivery::{ALL as DELIVERIES, delivery};
 pub(crate) use issuer::{issuers, keys_and_settings};
 
 use std::future::Future;
@@ -59,6 +61,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { number: 6, sql: include_str!("../../migrations/0006_groups.sql"), then: None },
     Migration { number: 7, sql: include_str!("../../migrations/0007_user_attributes.sql"), then: None },
     Migration { number: 8, sql: include_str!("../../migrations/0008_authenticators.sql"), then: None },
+    Migration { number: 9, sql: include_str!("../../migrations/0009_deliveries.sql"), then: None },
 ];
 
 /// SQLite stores any text.

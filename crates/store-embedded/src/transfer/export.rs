@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 use crate::backup::{self, BackupFailure};
 use crate::database::DatabaseSnapshot;
 use crate::journal::{JournalSnapshot, Table, split_value};
-use crate::record::{each_audit_document, from_document, issuers, keys_and_settings};
+use crate::record::{DELIVERIES, delivery, each_audit_document, from_document, issuers, keys_and_settings};
 use crate::{EmbeddedStore, decode, epoch, failed, generation, revocation, session};
 
 /// Takes a record of the journal: its table, key and value.
@@ -215,6 +215,7 @@ fn give_rows(connection: &Connection, out: &mut Out) -> Result<(), StoreError> {
         let issuer = IssuerId::trusted(text(row, 0)?);
         out.give(Record::User(issuer, Box::new(user), password.map(PasswordHash::new)))
     })?;
+    give_authenticators(connection, out)?;
     let consents = "SELECT issuer, user, client, document FROM consents ORDER BY issuer, user, client";
     each_row(connection, consents, (), |row| {
         let (issuer, user) = (IssuerId::trusted(text(row, 0)?), UserId::trusted(text(row, 1)?));
@@ -222,16 +223,43 @@ fn give_rows(connection: &Connection, out: &mut Out) -> Result<(), StoreError> {
         out.give(Record::Consent(issuer, user, ClientId::trusted(text(row, 2)?), consent))
     })?;
     give_groups_and_roles(connection, out)?;
+    give_deliveries(connection, out)?;
     each_audit_document(connection, |issuer, document| {
         out.give(Record::Audit(issuer, Box::new(from_document(document)?)))
     })
 }
 
+/// Whether there is a table: a backup that a server of an earlier release made lacks some.
+fn has_table(name: &str, connection: &Connection) -> Result<bool, StoreError> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1)";
+    connection.query_row(sql, [name], |row| row.get::<_, bool>(0)).map_err(failed)
+}
+
+fn give_authenticators(connection: &Connection, out: &mut Out) -> Result<(), StoreError> {
+    if !has_table("authenticators", connection)? {
+        return Ok(());
+    }
+    let sql = "SELECT issuer, user, revision, document FROM authenticators ORDER BY issuer, user";
+    each_row(connection, sql, (), |row| {
+        let (issuer, user) = (IssuerId::trusted(text(row, 0)?), UserId::trusted(text(row, 1)?));
+        let revision = row.get::<_, i64>(2).map_err(failed)?.cast_unsigned();
+        let set = from_document(&text(row, 3)?)?;
+        out.give(Record::Authenticators(issuer, user, revision, Box::new(set)))
+    })
+}
+
+fn give_deliveries(connection: &Connection, out: &mut Out) -> Result<(), StoreError> {
+    if !has_table("deliveries", connection)? {
+        return Ok(());
+    }
+    each_row(connection, DELIVERIES, (), |row| {
+        let (issuer, delivery) = delivery(row).map_err(failed)?;
+        out.give(Record::Delivery(issuer, Box::new(delivery)))
+    })
+}
+
 fn give_groups_and_roles(connection: &Connection, out: &mut Out) -> Result<(), StoreError> {
-    // A backup that a server of an earlier release made has none.
-    let has_groups =
-        "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'user_groups')";
-    if !connection.query_row(has_groups, (), |row| row.get::<_, bool>(0)).map_err(failed)? {
+    if !has_table("user_groups", connection)? {
         return Ok(());
     }
     each_row(connection, "SELECT issuer, document FROM user_groups ORDER BY rowid", (), |row| {

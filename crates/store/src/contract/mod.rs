@@ -23,6 +23,7 @@ pub mod challenge;
 pub mod client;
 pub mod code;
 pub mod consent;
+pub mod delivery;
 pub mod durability;
 pub mod entitlement;
 pub mod given_role;
@@ -92,8 +93,8 @@ macro_rules! contract_tests {
     (@each_kind $($then:tt)*) => {
         $crate::contract_tests! {
             $($then)*;
-            assertion attribute audit authenticator challenge client code consent durability entitlement given_role group issuer membership
-            refresh_token revocation role session shards user
+            assertion attribute audit authenticator challenge client code consent delivery durability entitlement given_role
+            group issuer membership refresh_token revocation role session shards user
         }
     };
     (@tests |$name:ident| $back_end:expr; $($kind:ident)*) => {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::json;
+use symbolon_protocol::authenticator::AuthenticatorSet;
 use symbolon_protocol::client::Client;
 use symbolon_protocol::code::AuthorizationCode;
 use symbolon_protocol::consent::Consent;
@@ -21,12 +22,15 @@ use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
 use symbolon_protocol::user::{PasswordHash, Profile, User};
 
+use super::delivery::delivery;
 use super::sample::{
     HOUR, MINUTE, assertion_use, bare_lineage, client, code_grant, draw_session, family, issuer, key,
     lineage_of, page, redeem, rotation, session, user, with_tokens,
 };
-use super::{BackEnd, Scene, attribute, told};
-use crate::port::{AuditFilter, Created, Redemption, Use, UserFilter};
+use super::{BackEnd, Scene, attribute, authenticator, told};
+use crate::port::{
+    AuditFilter, AuthenticatorUpdate, Created, DeliveryKind, Enrolled, Queued, Redemption, Use, UserFilter,
+};
 use crate::shard::ShardKind;
 use crate::transfer::{Export, Freeze, FreezeError, Import, Record, Tally, copy, tally};
 use crate::{Store, StoreError};
@@ -138,6 +142,7 @@ struct Seeded {
     client: Client,
     users: Vec<(User, Option<PasswordHash>)>,
     consent: Consent,
+    authenticators: AuthenticatorSet,
     groups: groups::Planted,
     live: Vec<SessionId>,
     ended: Vec<SessionId>,
@@ -163,6 +168,8 @@ impl Seeded {
         let keys = [key("b", KeyState::Active, *now), key("a", KeyState::Next, *now)];
         store.put_keys(one, &[], &keys).await.unwrap();
         let (users, client, consent) = plant_records(scene).await;
+        let authenticators = plant_authenticators(scene).await;
+        plant_deliveries(scene).await;
         let groups = groups::plant(scene).await;
         let (mut live, mut ended) = (Vec::new(), Vec::new());
         for shards in [8, 3] {
@@ -188,6 +195,7 @@ impl Seeded {
             client,
             users,
             consent,
+            authenticators,
             groups,
             live,
             ended,
@@ -237,6 +245,10 @@ impl Seeded {
         let (found, _) = store.user_by_login(one, "same").await.unwrap().unwrap();
         assert_eq!(found.id, self.users[0].0.id);
         assert_eq!(store.consent(one, &ann, &app).await.unwrap(), Some(self.consent.clone()));
+        let enrolled = store.authenticators(one, &ann).await.unwrap();
+        assert_eq!((enrolled.revision, &enrolled.set), (2, &self.authenticators));
+        assert_eq!(store.authenticators(other, &ann).await.unwrap(), Enrolled::default());
+        assert_eq!(store.waiting_deliveries().await.unwrap(), [(DeliveryKind::Mail, 2)]);
         let audit = store.search_audit(one, &AuditFilter::default(), &page(1, 10)).await.unwrap();
         let requests: Vec<_> = audit.items.iter().map(|record| record.request.as_deref().unwrap()).collect();
         assert_eq!(requests, ["2", "1", "0"]);
@@ -283,6 +295,13 @@ impl Seeded {
         for code in [&self.code, &self.used_code] {
             assert_eq!(redeem(store, one, code, *now).await.unwrap(), Redemption::Unknown);
         }
+        let (_, ann, _) = ids();
+        let seen = AuthenticatorSet::default();
+        let stale = store.put_authenticators(one, &ann, 1, &seen).await.unwrap();
+        assert_eq!(stale, AuthenticatorUpdate::Overtaken);
+        let used = store.put_authenticators(one, &ann, 2, &seen).await.unwrap();
+        assert_eq!(used, AuthenticatorUpdate::Written);
+        goes_on_delivering(scene, store).await;
         let (id, family) = &self.families[0];
         let later = *now + MINUTE;
         let moved = told(store.rotate(one, id, &rotation(family.version, later)).await).await;
@@ -298,6 +317,39 @@ impl Seeded {
         let taken = attribute::user("new", json!({ "number": "ANN" }), *now);
         assert_eq!(store.create_user(one, taken, None).await.unwrap(), Created::Exists);
     }
+}
+
+async fn plant_authenticators(scene: &Scene) -> AuthenticatorSet {
+    let Scene { store, issuer: one, now, .. } = scene;
+    let (_, ann, _) = ids();
+    let set = authenticator::full(*now);
+    for (seen, set) in [(0, &AuthenticatorSet::default()), (1, &set)] {
+        let put = store.put_authenticators(one, &ann, seen, set).await.unwrap();
+        assert_eq!(put, AuthenticatorUpdate::Written);
+    }
+    set
+}
+
+/// One that waits, and one that was claimed by a process that is gone.
+async fn plant_deliveries(scene: &Scene) {
+    let Scene { store, issuer: one, now, .. } = scene;
+    let claimed = delivery("claimed", DeliveryKind::Mail, *now);
+    assert_eq!(store.queue_delivery(one, claimed, 10).await.unwrap(), Queued::Queued);
+    assert_eq!(store.claim_deliveries(*now, *now + MINUTE, 10).await.unwrap().len(), 1);
+    let waiting = delivery("waiting", DeliveryKind::Mail, *now);
+    assert_eq!(store.queue_delivery(one, waiting, 10).await.unwrap(), Queued::Queued);
+}
+
+async fn goes_on_delivering(scene: &Scene, store: &dyn Store) {
+    let Scene { issuer: one, now, .. } = scene;
+    assert_eq!(
+        store.queue_delivery(one, delivery("third", DeliveryKind::Mail, *now), 2).await.unwrap(),
+        Queued::Full
+    );
+    let due = store.claim_deliveries(*now + MINUTE, *now + HOUR, 10).await.unwrap();
+    let due: Vec<_> =
+        due.iter().map(|(issuer, one)| (issuer, one.id.as_str(), one.attempts, one.unanswered)).collect();
+    assert_eq!(due, [(one, "waiting", 1, 1), (one, "claimed", 2, 2)]);
 }
 
 async fn plant_records(scene: &Scene) -> (Vec<(User, Option<PasswordHash>)>, Client, Consent) {
@@ -445,6 +497,9 @@ async fn refuses_writes(scene: &Scene, seeded: &Seeded) {
         ("assertion", store.use_assertion(one, &assertion_use(&app, &jti, *now)).await.err()),
         ("client", store.create_client(one, client("new", *now)).await.err()),
         ("user", store.create_user(one, user("new", None, *now), None).await.err()),
+        ("authenticators", store.put_authenticators(one, &ann, 2, &seeded.authenticators).await.err()),
+        ("delivery", store.queue_delivery(one, delivery("new", DeliveryKind::Mail, *now), 10).await.err()),
+        ("claim", store.claim_deliveries(*now + MINUTE, *now + HOUR, 10).await.err()),
         ("consent", store.withdraw(one, &ann, &app).await.err()),
         ("keys", store.put_keys(one, &[], &[]).await.err()),
         ("shards", store.set_shards(ShardKind::Code, 5, *now).await.err()),

@@ -20,6 +20,7 @@ pub use tally::{Sum, Tally, tally};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
+use symbolon_protocol::authenticator::AuthenticatorSet;
 use symbolon_protocol::client::Client;
 use symbolon_protocol::consent::Consent;
 use symbolon_protocol::event::AuditRecord;
@@ -36,6 +37,7 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::{PasswordHash, User};
 
 use crate::StoreError;
+use crate::port::Delivery;
 use crate::shard::{Generation, ShardKind};
 
 /// The state of a store that may be the source of a move: whether it takes writes, and whether servers start on it.
@@ -129,6 +131,8 @@ pub enum Record {
     Client(IssuerId, Box<Client>),
     /// A user, and the password's hash.
     User(IssuerId, Box<User>, Option<PasswordHash>),
+    /// What a user has enrolled to prove who they are, and its revision.
+    Authenticators(IssuerId, UserId, u64, Box<AuthenticatorSet>),
     /// The consent of a user to a client.
     Consent(IssuerId, UserId, ClientId, Consent),
     /// A group of users.
@@ -139,6 +143,8 @@ pub enum Record {
     Membership(IssuerId, Membership),
     /// A role that was given to a user or group.
     GivenRole(IssuerId, GivenRole),
+    /// What has to reach somebody else.
+    Delivery(IssuerId, Box<Delivery>),
     /// A line of the audit log.
     Audit(IssuerId, Box<AuditRecord>),
 }
@@ -165,6 +171,8 @@ pub enum Class {
     Clients,
     /// [`Record::User`]
     Users,
+    /// [`Record::Authenticators`]
+    Authenticators,
     /// [`Record::Consent`]
     Consents,
     /// [`Record::Group`]
@@ -175,13 +183,15 @@ pub enum Class {
     Memberships,
     /// [`Record::GivenRole`]
     GivenRoles,
+    /// [`Record::Delivery`]
+    Deliveries,
     /// [`Record::Audit`]
     Audit,
 }
 
 impl Class {
     /// Every class, in order.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::Shards,
         Self::Epochs,
         Self::Issuers,
@@ -191,11 +201,13 @@ impl Class {
         Self::Assertions,
         Self::Clients,
         Self::Users,
+        Self::Authenticators,
         Self::Consents,
         Self::Groups,
         Self::Roles,
         Self::Memberships,
         Self::GivenRoles,
+        Self::Deliveries,
         Self::Audit,
     ];
 
@@ -212,11 +224,13 @@ impl Class {
             Self::Assertions => "assertions",
             Self::Clients => "clients",
             Self::Users => "users",
+            Self::Authenticators => "authenticators",
             Self::Consents => "consents",
             Self::Groups => "groups",
             Self::Roles => "roles",
             Self::Memberships => "memberships",
             Self::GivenRoles => "given_roles",
+            Self::Deliveries => "deliveries",
             Self::Audit => "audit",
         }
     }
@@ -236,11 +250,13 @@ impl Record {
             Self::Assertion(..) => Class::Assertions,
             Self::Client(..) => Class::Clients,
             Self::User(..) => Class::Users,
+            Self::Authenticators(..) => Class::Authenticators,
             Self::Consent(..) => Class::Consents,
             Self::Group(..) => Class::Groups,
             Self::Role(..) => Class::Roles,
             Self::Membership(..) => Class::Memberships,
             Self::GivenRole(..) => Class::GivenRoles,
+            Self::Delivery(..) => Class::Deliveries,
             Self::Audit(..) => Class::Audit,
         }
     }
@@ -253,6 +269,7 @@ impl Record {
             Self::Family(_, family) => Some(family.ends_at()),
             Self::Revocation(_, tombstone) => Some(tombstone.expires_at),
             Self::Assertion(_, until) => Some(*until),
+            Self::Delivery(_, delivery) => Some(delivery.expires_at),
             _ => None,
         }
     }

@@ -99,11 +99,13 @@ fn canonical(record: &Record) -> serde_json::Result<Vec<u8>> {
         Record::User(issuer, user, password) => {
             json(&(issuer, user, password.as_ref().map(|password| password.expose())))
         }
+        Record::Authenticators(issuer, user, revision, set) => json(&(issuer, user, revision, set)),
         Record::Consent(issuer, user, client, consent) => json(&(issuer, user, client, consent)),
         Record::Group(issuer, group) => json(&(issuer, group)),
         Record::Role(issuer, role) => json(&(issuer, role)),
         Record::Membership(issuer, membership) => json(&(issuer, membership)),
         Record::GivenRole(issuer, given) => json(&(issuer, given)),
+        Record::Delivery(issuer, delivery) => json(&(issuer, delivery)),
         Record::Audit(issuer, record) => json(&(issuer, record)),
     }
 }

@@ -38,6 +38,7 @@ mod loadtest;
 mod login;
 mod login_api;
 mod logout;
+mod mail;
 mod migration;
 mod pages;
 mod password_hashes;

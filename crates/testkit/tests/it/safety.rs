@@ -31,8 +31,12 @@ fn issuer_and_admin_secret_are_asked_for_by_name() {
 #[test]
 fn test_endpoints_are_off_unless_told() {
     let server = TestServer::start_with(Options::default().env("SYMBOLON_TEST_ENDPOINTS", "false"));
-    for (method, path) in [("POST", "/test/sessions"), ("GET", "/test/signing-key"), ("POST", "/test/tokens")]
-    {
+    for (method, path) in [
+        ("POST", "/test/sessions"),
+        ("GET", "/test/signing-key"),
+        ("POST", "/test/tokens"),
+        ("POST", "/test/mails"),
+    ] {
         let body = (method == "POST").then(|| json!({ "user_id": "x" }));
         let answer = server.admin(method, path, body);
         assert_eq!((answer.status, answer.error()), (403, "access_denied".to_owned()), "{path}");

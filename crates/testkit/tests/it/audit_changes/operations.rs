@@ -204,6 +204,12 @@ fn of_ending() -> Vec<Change> {
             "user.created",
         ),
         sent(("POST", "/test/tokens"), "/test/tokens", Value::Null, "refresh_token.begun"),
+        sent(
+            ("POST", "/test/mails"),
+            "/test/mails",
+            json!({ "to": "ann@example.com", "code": "planted" }),
+            "mail.queued",
+        ),
         plain(("POST", "/users/{user_id}/sign-out"), "/users/ann/sign-out", "grant.ended"),
         plain(("DELETE", "/users/{user_id}"), "/users/ann", "user.deleted"),
         plain(("DELETE", "/clients/{client_id}"), "/clients/app", "client.deleted"),

@@ -1,0 +1,66 @@
+# Mail auf Deutsch. Was die Namen bedeuten, steht in en.ftl.
+
+minutes = { $count ->
+    [one] 1 Minute
+   *[other] { $count } Minuten
+}
+hours = { $count ->
+    [one] 1 Stunde
+   *[other] { $count } Stunden
+}
+days = { $count ->
+    [one] 1 Tag
+   *[other] { $count } Tage
+}
+
+label-device = Gerät
+label-address = Adresse
+label-time = Zeit
+label-passkey = Passkey
+label-email = Neue Adresse
+footer = Diese Nachricht hat { $issuer } gesendet.
+
+email-code = Ihr Code für { $issuer }
+    .text = Geben Sie diesen Code ein, um sich bei { $issuer } anzumelden:
+    .note = Gültigkeit: { $lifetime }, für eine einzige Anmeldung. Geben Sie den Code niemandem, wer auch immer danach fragt. Wenn Sie sich nicht anmelden wollten, ist nichts zu tun.
+
+magic-link = Anmeldung bei { $issuer }
+    .text = Öffnen Sie diesen Link, um sich bei { $issuer } anzumelden.
+    .action = Anmelden
+    .note = Gültigkeit: { $lifetime }, für eine einzige Anmeldung. Wenn Sie sich nicht anmelden wollten, ist nichts zu tun; geben Sie den Link nicht weiter.
+
+reset-password = Neues Passwort für { $issuer }
+    .text = Jemand hat ein neues Passwort für Ihr Konto bei { $issuer } angefordert. Wenn Sie das waren, öffnen Sie diesen Link und wählen Sie eines.
+    .action = Neues Passwort wählen
+    .note = Gültigkeit: { $lifetime }, einmal verwendbar. Wenn Sie es nicht waren, ist nichts zu tun: Ihr Passwort bleibt, wie es ist.
+
+verify-email = Bestätigen Sie Ihre Adresse für { $issuer }
+    .text = Bestätigen Sie, dass diese Adresse Ihnen gehört, damit { $issuer } sie für Ihr Konto verwenden kann.
+    .action = Adresse bestätigen
+    .note = Gültigkeit des Links: { $lifetime }. Wenn Sie diese Adresse nicht bei { $issuer } eingegeben haben, ist nichts zu tun.
+
+invitation = Ihre Einladung zu { $issuer }
+    .text = Sie sind eingeladen, ein Konto bei { $issuer } zu eröffnen.
+    .action = Konto eröffnen
+    .note = Gültigkeit der Einladung: { $lifetime }. Wenn Sie sie nicht erwartet haben, ist nichts zu tun.
+
+account-unknown = Kein Konto bei { $issuer }
+    .text = Jemand, vielleicht Sie, hat diese Adresse bei { $issuer } eingegeben. Kein Konto hat diese Adresse.
+    .action = Konto eröffnen
+    .note = Wenn Sie es waren, haben Sie vielleicht eine andere Adresse angegeben. Wenn nicht, ist nichts zu tun.
+
+new-device = Neue Anmeldung bei { $issuer }
+    .text = Jemand hat sich bei Ihrem Konto bei { $issuer } mit einem Gerät angemeldet, das dafür noch nicht verwendet wurde.
+    .note = Wenn Sie es waren, ist nichts zu tun. Wenn nicht, ändern Sie Ihr Passwort und beenden Sie alle Sitzungen.
+
+new-passkey = Neuer Passkey bei { $issuer }
+    .text = Zu Ihrem Konto bei { $issuer } wurde ein Passkey hinzugefügt.
+    .note = Wenn Sie es waren, ist nichts zu tun. Wenn nicht, melden Sie sich an, entfernen Sie den Passkey, ändern Sie Ihr Passwort und beenden Sie alle Sitzungen.
+
+password-changed = Ihr Passwort bei { $issuer } wurde geändert
+    .text = Das Passwort Ihres Kontos bei { $issuer } wurde geändert.
+    .note = Wenn Sie es waren, ist nichts zu tun. Wenn nicht, fordern Sie sofort ein neues Passwort an und benachrichtigen Sie die Betreiber dieses Dienstes.
+
+email-changed = Ihre Adresse bei { $issuer } wurde geändert
+    .text = Ihr Konto bei { $issuer } hat jetzt eine andere Adresse. Dies ist die letzte Nachricht an die alte.
+    .note = Wenn Sie es waren, ist nichts zu tun. Wenn nicht, benachrichtigen Sie die Betreiber dieses Dienstes.

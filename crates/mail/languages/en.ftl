@@ -1,0 +1,70 @@
+# Mail in English.
+#
+# The value of a message is the mail's subject. Its attributes: .text is the first paragraph; .action names the button that
+# opens the link; .note stands at the end. $issuer is the provider's name, $lifetime one of the three texts below.
+
+minutes = { $count ->
+    [one] 1 minute
+   *[other] { $count } minutes
+}
+hours = { $count ->
+    [one] 1 hour
+   *[other] { $count } hours
+}
+days = { $count ->
+    [one] 1 day
+   *[other] { $count } days
+}
+
+# Names in front of what happened, and at the end of every mail.
+label-device = Device
+label-address = Address
+label-time = Time
+label-passkey = Passkey
+label-email = New address
+footer = This message was sent by { $issuer }.
+
+email-code = Your code for { $issuer }
+    .text = Enter this code to sign in at { $issuer }:
+    .note = It is valid for { $lifetime } and can be used once. Do not give it to anybody, whoever asks for it. If you did not want to sign in, ignore this message.
+
+magic-link = Sign in at { $issuer }
+    .text = Open this link to sign in at { $issuer }.
+    .action = Sign in
+    .note = It is valid for { $lifetime } and can be used once. If you did not want to sign in, ignore this message, and do not pass it on.
+
+reset-password = A new password for { $issuer }
+    .text = Somebody asked for a new password for your account at { $issuer }. If that was you, open this link and choose one.
+    .action = Choose a new password
+    .note = It is valid for { $lifetime } and can be used once. If it was not you, ignore this message: your password stays as it is.
+
+verify-email = Confirm your address for { $issuer }
+    .text = Confirm that this address is yours, so that { $issuer } can use it for your account.
+    .action = Confirm this address
+    .note = The link is valid for { $lifetime }. If you did not enter this address at { $issuer }, ignore this message.
+
+invitation = Your invitation to { $issuer }
+    .text = You are invited to open an account at { $issuer }.
+    .action = Open an account
+    .note = The invitation is valid for { $lifetime }. If you did not expect it, ignore this message.
+
+account-unknown = No account at { $issuer }
+    .text = Somebody, perhaps you, entered this address at { $issuer }. No account has this address.
+    .action = Open an account
+    .note = If it was you, perhaps you registered with another address. If it was not, ignore this message.
+
+new-device = New sign-in at { $issuer }
+    .text = Somebody signed in to your account at { $issuer } with a device that was not used for it before.
+    .note = If it was you, there is nothing to do. If it was not, change your password and end all sessions.
+
+new-passkey = New passkey at { $issuer }
+    .text = A passkey was added to your account at { $issuer }.
+    .note = If it was you, there is nothing to do. If it was not, sign in, remove the passkey, change your password and end all sessions.
+
+password-changed = Your password at { $issuer } was changed
+    .text = The password of your account at { $issuer } was changed.
+    .note = If it was you, there is nothing to do. If it was not, ask for a new password at once, and tell the people who run this service.
+
+email-changed = Your address at { $issuer } was changed
+    .text = Your account at { $issuer } has another address now. This is the last message to the old one.
+    .note = If it was you, there is nothing to do. If it was not, tell the people who run this service.

@@ -1,0 +1,170 @@
+//! Checking a second factor, and beginning the session that it completes.
+
+use axum::response::Response;
+use symbolon_crypto::secret::SecretBytes;
+use symbolon_pages::SecondFactorError;
+use symbolon_protocol::authenticator::AuthenticatorSet;
+use symbolon_protocol::event::Event;
+use symbolon_protocol::id::UserId;
+use symbolon_protocol::refusal::{Details, Reason, Refusal};
+use symbolon_protocol::session::{Session, SessionId};
+use symbolon_protocol::sign_in::totp::{self, TotpSecret};
+use symbolon_protocol::sign_in::{Factor, Proven, recovery_code};
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::port::AuthenticatorUpdate;
+
+use crate::first_factor::{FirstFactor, hash_digest};
+use crate::interaction::{Interaction, PendingAuthorization, RequestingClient};
+use crate::refusal_pause::refusal_pause;
+use crate::session_begin::{SignIn, begin_for};
+use crate::{second_factor_page, session_quota};
+use symbolon_app::audit::{Actor, RefusedRequest};
+use symbolon_app::http::{Call, Context, Failure};
+use symbolon_app::issuer::IssuerState;
+use symbolon_app::rate_limit::Limited;
+
+/// The purpose under which secrets of generators are sealed.
+const SEALED_SECRET: &str = "totp secret";
+
+/// How often a code is checked again because another request changed the user's authenticators meanwhile.
+const TRIES: usize = 3;
+
+/// An attempt at a second factor.
+pub(super) struct Attempt<'a> {
+    pub(super) context: &'a Context,
+    pub(super) asking: &'a RequestingClient,
+    pub(super) first: &'a FirstFactor,
+}
+
+impl Attempt<'_> {
+    /// What is proven with a code, which is used up.
+    ///
+    /// # Errors
+    /// [`Failure`]: the store is out of reach.
+    pub(super) async fn check(&self, typed: &str) -> Result<Result<Proven, SecondFactorError>, Failure> {
+        let Context { app, issuer, remote, .. } = self.context;
+        let user = &self.first.user;
+        // Of all browsers together, so that the million codes cannot be tried out side by side.
+        let account = format!("second factor of {user}");
+        let _in_flight = match app.rate_limits.begin_login(&issuer.id, &account, *remote, app.now()) {
+            Ok(in_flight) => in_flight,
+            Err(Limited { retry_after_seconds }) => {
+                self.refused(Reason::SignInRateLimited);
+                return Ok(Err(SecondFactorError::TooManyAttempts { retry_after_seconds }));
+            }
+        };
+        for _ in 0..TRIES {
+            let enrolled = app.store.authenticators(&issuer.id, user).await?;
+            let Some((factor, left)) = used(issuer, user, &enrolled.set, typed, app.now()) else { break };
+            match app.store.put_authenticators(&issuer.id, user, enrolled.revision, &left).await? {
+                AuthenticatorUpdate::Written => {
+                    app.rate_limits.right_password(&issuer.id, &account, *remote, app.now());
+                    if factor == Factor::RecoveryCode {
+                        self.context.audit(
+                            Event::RecoveryCodeUsed,
+                            Some(user),
+                            Some(&self.asking.client.client_id),
+                        );
+                    }
+                    return Ok(Ok(Proven::by(Factor::Password, self.first.at).and(factor, app.now())));
+                }
+                // Another request used a code, perhaps this one.
+                AuthenticatorUpdate::Overtaken => {}
+                AuthenticatorUpdate::UserUnknown => break,
+            }
+        }
+        app.rate_limits.failed_login(&issuer.id, &account, *remote, app.now());
+        let refusal = Refusal::about(Reason::SecondFactorWrong, Details::of_user(user));
+        let client = Some(&self.asking.client.client_id);
+        let request = RefusedRequest::anonymous(refusal, client);
+        self.context.sign_in_failed(RefusedRequest { actor: Actor::User, ..request });
+        Ok(Err(SecondFactorError::Wrong))
+    }
+
+    fn refused(&self, reason: Reason) {
+        let refusal = Refusal::about(reason, Details::of_user(&self.first.user));
+        self.context.refused(RefusedRequest::anonymous(refusal, Some(&self.asking.client.client_id)));
+    }
+
+    /// Begins the session of the interaction; `None` if the password is no longer the one that was proven, or the user may
+    /// not sign in.
+    ///
+    /// # Errors
+    /// [`Failure`]: the store is out of reach.
+    pub(super) async fn sign_in(
+        &self,
+        call: &mut Call,
+        interaction: &Interaction<PendingAuthorization>,
+        proven: &Proven,
+    ) -> Result<Option<(SessionId, Session)>, Failure> {
+        let Context { app, issuer, .. } = self.context;
+        let Some(user) = app.store.user(&issuer.id, &self.first.user).await? else { return Ok(None) };
+        let client = &self.asking.client.client_id;
+        let sign_in = SignIn { user: &user, amr: proven.amr(), client };
+        let begun = begin_for(call, interaction, sign_in, || self.is_still()).await?;
+        match &begun {
+            Some(_) => session_quota::enforce(self.context, &user.id).await,
+            None => self.refused(Reason::SignInOvertaken),
+        }
+        Ok(begun)
+    }
+
+    /// Whether the password is still the one that was proven, and the user may sign in.
+    async fn is_still(&self) -> Result<bool, Failure> {
+        let Context { app, issuer, .. } = self.context;
+        let user = &self.first.user;
+        let stored = app.store.passwords_of(&issuer.id, std::slice::from_ref(user)).await?;
+        let is_same =
+            stored.first().and_then(Option::as_ref).is_some_and(|hash| hash_digest(hash) == self.first.hash);
+        Ok(is_same && app.store.user(&issuer.id, user).await?.is_some_and(|user| user.may_sign_in()))
+    }
+
+    /// The page again, with what was wrong.
+    ///
+    /// # Errors
+    /// [`Failure`]: the page cannot be rendered.
+    pub(super) async fn again(
+        &self,
+        interaction: &Interaction<PendingAuthorization>,
+        error: SecondFactorError,
+    ) -> Result<Response, Failure> {
+        if matches!(error, SecondFactorError::TooManyAttempts { .. }) {
+            tokio::time::sleep(refusal_pause(&*self.context.app.random)).await;
+        }
+        second_factor_page::page(self.context, interaction, self.asking, Some(error))
+    }
+}
+
+/// The factor that a code proves, and the authenticators without what it uses up.
+fn used(
+    issuer: &IssuerState,
+    user: &UserId,
+    set: &AuthenticatorSet,
+    typed: &str,
+    now: Timestamp,
+) -> Option<(Factor, AuthenticatorSet)> {
+    let secret = set.totp.as_ref().and_then(|totp| open_secret(issuer, user, &totp.secret));
+    let by_generator = secret.and_then(|secret| totp::use_code(set, &secret, typed, now));
+    by_generator.map(|left| (Factor::Totp, left)).or_else(|| {
+        recovery_code::use_code(set, user, typed, &issuer.sign_in_key)
+            .map(|left| (Factor::RecoveryCode, left))
+    })
+}
+
+/// The secret of a generator, which only this issuer can open, and only for this user.
+///
+/// # Errors
+/// [`Failure::Internal`]
+pub(super) fn seal_secret(
+    issuer: &IssuerState,
+    user: &UserId,
+    secret: &TotpSecret,
+) -> Result<String, Failure> {
+    let sealed = issuer.interactions.seal(&format!("{SEALED_SECRET} {user}"), secret.expose());
+    sealed.map_err(|error| Failure::Internal(error.to_string()))
+}
+
+fn open_secret(issuer: &IssuerState, user: &UserId, sealed: &str) -> Option<TotpSecret> {
+    let opened: SecretBytes = issuer.interactions.open(&format!("{SEALED_SECRET} {user}"), sealed).ok()?;
+    Some(TotpSecret::from_bytes(opened))
+}

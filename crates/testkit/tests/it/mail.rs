@@ -1,0 +1,234 @@
+//! Mail: from the queue to a server of mail that does what a test says.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use symbolon_testkit::{Options, TestServer};
+
+/// What the server of mail does with a recipient, or with a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Deed {
+    Refuse(&'static str),
+    /// It takes the text and closes the connection without a word.
+    CloseAfterText,
+}
+
+#[derive(Default)]
+struct State {
+    deeds: Vec<Deed>,
+    texts: Vec<String>,
+}
+
+/// A server of mail on loopback.
+struct Peer {
+    url: String,
+    state: Arc<Mutex<State>>,
+}
+
+impl Peer {
+    fn start(deeds: &[Deed]) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        Self::listen(listener, deeds)
+    }
+
+    fn listen(listener: TcpListener, deeds: &[Deed]) -> Self {
+        let url = format!("smtp://{}", listener.local_addr().expect("an address"));
+        let state = Arc::new(Mutex::new(State { deeds: deeds.to_vec(), texts: Vec::new() }));
+        let of_thread = Arc::clone(&state);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let state = Arc::clone(&of_thread);
+                std::thread::spawn(move || serve(stream, &state));
+            }
+        });
+        Self { url, state }
+    }
+
+    fn texts(&self) -> Vec<String> {
+        self.state.lock().expect("no panic").texts.clone()
+    }
+
+    fn options(&self) -> Options {
+        options(&self.url)
+    }
+}
+
+fn options(url: &str) -> Options {
+    Options::default()
+        .env("SYMBOLON_SMTP_URL", url)
+        .env("SYMBOLON_MAIL_FROM", "Example <no-reply@op.example>")
+}
+
+fn serve(stream: TcpStream, state: &Mutex<State>) -> Option<()> {
+    let mut lines = BufReader::new(stream.try_clone().ok()?).lines();
+    let mut stream = stream;
+    let mut say = |text: &str| stream.write_all(format!("{text}\r\n").as_bytes()).ok();
+    let take = |matches: fn(&Deed) -> bool| {
+        let mut state = state.lock().expect("no panic");
+        let place = state.deeds.iter().position(matches)?;
+        Some(state.deeds.remove(place))
+    };
+    say("220 peer")?;
+    while let Some(Ok(line)) = lines.next() {
+        match line.get(..4)? {
+            "RCPT" => match take(|deed| matches!(deed, Deed::Refuse(_))) {
+                Some(Deed::Refuse(answer)) => say(answer)?,
+                _ => say("250 ok")?,
+            },
+            "DATA" => {
+                say("354 go on")?;
+                let text: Vec<String> =
+                    lines.by_ref().map_while(Result::ok).take_while(|line| line != ".").collect();
+                state.lock().expect("no panic").texts.push(text.join("\n"));
+                if take(|deed| *deed == Deed::CloseAfterText).is_some() {
+                    return None;
+                }
+                say("250 taken")?;
+            }
+            "QUIT" => return say("221 bye"),
+            _ => say("250 ok")?,
+        }
+    }
+    None
+}
+
+fn queue(server: &TestServer, to: &str) {
+    let body = json!({ "to": to, "code": "042137", "minutes": 60, "language": "de" });
+    let answer = server.admin("POST", "/test/mails", Some(body));
+    assert_eq!((answer.status, answer.json()["queued"].as_bool()), (201, Some(true)), "{answer:?}");
+}
+
+/// Waits for what the job does in its own time.
+fn wait_for(what: &str, holds: impl Fn() -> bool) {
+    for _ in 0..600 {
+        if holds() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("in vain: {what}");
+}
+
+fn happened(server: &TestServer, event: &str) -> u64 {
+    server.counted(&format!("symbolon_events_total{{event=\"{event}\"}}"))
+}
+
+fn records(server: &TestServer, event: &str) -> Vec<Value> {
+    server.drain_audit();
+    let found = server.admin("GET", &format!("/audit-logs?event={event}"), None).json();
+    found["audit_logs"].as_array().expect("records").clone()
+}
+
+#[test]
+fn mail_leaves_at_once_and_the_audit_log_tells_neither_address_nor_code() {
+    let peer = Peer::start(&[]);
+    let server = TestServer::start_with(peer.options());
+    queue(&server, "ann@example.com");
+    wait_for("mail.sent", || happened(&server, "mail.sent") == 1);
+    let texts = peer.texts();
+    assert_eq!(texts.len(), 1);
+    assert!(texts[0].contains("To: ann@example.com") && texts[0].contains("042137"), "{}", texts[0]);
+    let sent = records(&server, "mail.sent");
+    assert_eq!(sent[0]["detail"], json!({ "reason": "smtp", "attempts": 1, "template": "email-code" }));
+    assert_eq!(sent[0]["actor"], "system");
+    assert!(!sent[0].to_string().contains("ann@example.com"));
+}
+
+#[test]
+fn what_is_refused_for_now_comes_again_after_its_pause() {
+    let peer = Peer::start(&[Deed::Refuse("450 busy"), Deed::Refuse("451 still busy")]);
+    let server = TestServer::start_with(peer.options());
+    queue(&server, "ann@example.com");
+    wait_for("one refusal", || happened(&server, "mail.postponed") == 1);
+    server.clock.advance(Duration::from_secs(5));
+    wait_for("another", || happened(&server, "mail.postponed") == 2);
+    // The second pause is longer.
+    server.clock.advance(Duration::from_secs(5));
+    std::thread::sleep(Duration::from_millis(2_500));
+    assert_eq!((peer.texts().len(), happened(&server, "mail.sent")), (0, 0));
+    server.clock.advance(Duration::from_secs(5));
+    wait_for("mail.sent", || happened(&server, "mail.sent") == 1);
+    assert_eq!(peer.texts().len(), 1);
+}
+
+#[test]
+fn what_is_refused_for_good_or_too_late_is_given_up() {
+    let peer = Peer::start(&[Deed::Refuse("550 unknown"), Deed::Refuse("450 busy")]);
+    let server = TestServer::start_with(peer.options());
+    queue(&server, "nobody@example.com");
+    wait_for("a refusal", || happened(&server, "mail.given_up") == 1);
+    queue(&server, "ann@example.com");
+    wait_for("a pause", || happened(&server, "mail.postponed") == 1);
+    server.clock.advance(Duration::from_secs(3_600));
+    wait_for("the end of its time", || happened(&server, "mail.given_up") == 2);
+    let given_up = records(&server, "mail.given_up");
+    let mut reasons: Vec<_> = given_up.iter().map(|record| record["detail"]["reason"].clone()).collect();
+    reasons.sort_by_key(Value::to_string);
+    assert_eq!(reasons, ["expired", "refused"]);
+    assert!(peer.texts().is_empty());
+}
+
+#[test]
+fn a_server_of_mail_that_is_down_loses_nothing_over_a_restart() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    drop(listener);
+    let settings = options(&format!("smtp://{address}"));
+    let server = TestServer::start_with(settings.clone());
+    for number in 0..30 {
+        queue(&server, &format!("user{number}@example.com"));
+    }
+    wait_for("a failure", || happened(&server, "mail.postponed") > 0);
+    let server = server.restart(settings);
+    let peer = Peer::listen(TcpListener::bind(address).expect("the same port"), &[]);
+    server.clock.advance(Duration::from_secs(180));
+    wait_for("all mail", || peer.texts().len() >= 30);
+    wait_for("its end", || happened(&server, "mail.sent") == 30);
+    assert_eq!(peer.texts().len(), 30);
+}
+
+#[test]
+fn what_may_have_been_taken_is_sent_once_more_and_not_twice() {
+    let peer = Peer::start(&[Deed::CloseAfterText; 9]);
+    let server = TestServer::start_with(peer.options());
+    queue(&server, "ann@example.com");
+    for copies in 1..=2 {
+        wait_for("a copy", || peer.texts().len() == copies);
+        wait_for("its note", || happened(&server, "mail.postponed") == copies as u64);
+        server.clock.advance(Duration::from_secs(121));
+    }
+    wait_for("the end", || happened(&server, "mail.given_up") == 1);
+    assert_eq!(records(&server, "mail.given_up")[0]["detail"]["reason"], "unanswered");
+    let texts = peer.texts();
+    assert_eq!(texts.len(), 2);
+    let id = |text: &str| text.lines().find(|line| line.starts_with("Message-ID:")).map(str::to_owned);
+    assert!(id(&texts[0]).is_some() && id(&texts[0]) == id(&texts[1]), "{texts:?}");
+}
+
+#[test]
+fn a_full_queue_drops_mail_and_says_so() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("smtp://{}", listener.local_addr().expect("an address"));
+    drop(listener);
+    let server = TestServer::start_with(options(&url).one_node().env("SYMBOLON_MAIL_QUEUE", "10"));
+    for _ in 0..9 {
+        queue(&server, "ann@example.com");
+    }
+    let body = json!({ "to": "bob@example.com", "code": "042137" });
+    let answer = server.admin("POST", "/test/mails", Some(body));
+    assert_eq!(answer.json()["queued"], false);
+    let given_up = records(&server, "mail.given_up");
+    assert_eq!(given_up[0]["detail"], json!({ "template": "email-code", "reason": "queue_full" }));
+}
+
+#[test]
+fn without_a_server_mail_goes_to_the_log_and_production_has_no_outbox() {
+    let server = TestServer::start_with(Options::default());
+    queue(&server, "ann@example.com");
+    wait_for("mail.sent", || happened(&server, "mail.sent") == 1);
+    assert_eq!(records(&server, "mail.sent")[0]["detail"]["reason"], "log");
+    assert_eq!(server.browser().get("/outbox").status, 404);
+}

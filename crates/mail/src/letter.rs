@@ -38,6 +38,10 @@ impl Letter {
         id: &str,
         written_at: Timestamp,
     ) -> Result<Self, UnfitAddress> {
+        // lettre panics at such a name.
+        if from.name.as_deref().is_some_and(|name| name.contains(char::is_control)) {
+            return Err(UnfitAddress);
+        }
         let to = address(to)?;
         let sender = address(&from.address)?;
         let message_id = format!("<{id}@{}>", sender.domain());
@@ -158,8 +162,7 @@ mod tests {
             assert!(fields <= plain && letter.contains("Auto-Submitted"), "{letter}");
         }
         let evil = Sender { name: Some("x\r\nBcc: y@z".into()), address: "a@b.example".into() };
-        let letter = Letter::new(&evil, "a@b.example", rendered("op"), "i", Timestamp::EPOCH).ok();
-        let text = letter.map(|letter| String::from_utf8(letter.text).unwrap()).unwrap_or_default();
-        assert!(!text.contains("\nBcc"), "{text}");
+        let letter = Letter::new(&evil, "a@b.example", rendered("op"), "i", Timestamp::EPOCH);
+        assert_eq!(letter.err(), Some(UnfitAddress));
     }
 }

@@ -32,7 +32,7 @@ const CLAIM: &str = "
         SELECT (SELECT d.issuer FROM deliveries d WHERE d.issuer > i.issuer ORDER BY d.issuer LIMIT 1)
         FROM issuers i WHERE i.issuer IS NOT NULL
     ), due AS (
-        SELECT first.issuer, first.id FROM issuers CROSS JOIN LATERAL (
+        SELECT first.issuer, first.id, first.place FROM issuers CROSS JOIN LATERAL (
             SELECT oldest.*, row_number() OVER (ORDER BY oldest.due_at, oldest.id) AS place FROM (
                 SELECT d.issuer, d.id, d.due_at FROM deliveries d
                 WHERE d.issuer = issuers.issuer AND d.due_at <= $1 AND d.expires_at > $1
@@ -42,13 +42,17 @@ const CLAIM: &str = "
         ) AS first
         ORDER BY first.place, first.due_at LIMIT $3
     ), taken AS (
-        SELECT d.issuer, d.id FROM deliveries d JOIN due ON d.issuer = due.issuer AND d.id = due.id
+        SELECT d.issuer, d.id, d.due_at, due.place
+        FROM deliveries d JOIN due ON d.issuer = due.issuer AND d.id = due.id
         WHERE d.due_at <= $1 AND d.expires_at > $1
         FOR UPDATE OF d SKIP LOCKED
+    ), claimed AS (
+        UPDATE deliveries d SET due_at = $2, attempts = d.attempts + 1, unanswered = d.unanswered + 1
+        FROM taken WHERE d.issuer = taken.issuer AND d.id = taken.id
+        RETURNING d.*, taken.place, taken.due_at AS due_before
     )
-    UPDATE deliveries d SET due_at = $2, attempts = d.attempts + 1, unanswered = d.unanswered + 1
-    FROM taken WHERE d.issuer = taken.issuer AND d.id = taken.id
-    RETURNING d.issuer, d.id, d.kind, d.payload, d.created_at, d.due_at, d.expires_at, d.attempts, d.unanswered";
+    SELECT issuer, id, kind, payload, created_at, due_at, expires_at, attempts, unanswered
+    FROM claimed ORDER BY place, due_before, id";
 
 const FINISH: &str = "DELETE FROM deliveries WHERE issuer = $1 AND id = $2";
 const POSTPONE: &str = "UPDATE deliveries SET due_at = $3, unanswered = greatest(unanswered - 1, 0)

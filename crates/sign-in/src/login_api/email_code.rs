@@ -5,18 +5,21 @@ use std::sync::Arc;
 use axum::response::Response;
 use http::{HeaderMap, header};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Map, json};
+use symbolon_crypto::secret::SecretString;
+use symbolon_mail::{Language, Mail, Message};
 use symbolon_protocol::id::UserId;
+use symbolon_protocol::precis::login_key;
 use symbolon_protocol::refusal::{Details, Reason, Refusal, shown_login_name};
-use symbolon_protocol::sign_in::email_code::{CodeRefused, EmailCode, SentCode, TRIES};
+use symbolon_protocol::sign_in::email_code::{CodeRefused, EmailCode, LIVES, SentCode, TRIES};
 use symbolon_protocol::sign_in::{Factor, Proven};
 use symbolon_protocol::user::User;
 
-use super::answer::signed_in;
+use super::answer::{ok, signed_in};
 use super::{allowed_origin, body, email, unproven};
 use symbolon_app::audit::{Actor, RefusedRequest};
 use symbolon_app::email_code;
-use symbolon_app::http::{Call, Context, Failure, cookies, remove_cookie};
+use symbolon_app::http::{Call, Context, Failure, cookies, remove_cookie, set_cookie};
 use symbolon_app::issuer::IssuerState;
 use symbolon_app::one_use::use_once;
 
@@ -36,6 +39,77 @@ fn cookie_name(issuer: &IssuerState) -> String {
 struct Typed {
     email: String,
     code: String,
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    email: String,
+}
+
+/// `POST /api/auth/email-code/send`: sends a code to an address, if an account has it. The answer is the same if none has, and
+/// comes as early: the mail is queued after it.
+///
+/// # Errors
+/// [`Failure`]
+pub(super) async fn send(call: &mut Call) -> Result<Response, Failure> {
+    allowed_origin(call)?;
+    let asked: Asked = body(call)?;
+    let address = email(&asked.email)?;
+    let Context { app, issuer, .. } = &call.context;
+    app.rate_limits.check_email_code(&issuer.id, address, app.now()).map_err(|limited| {
+        let refusal = Refusal::about(Reason::SignInRateLimited, details(&call.context, address));
+        Failure::limited(limited, refusal)
+    })?;
+    let found = app.store.user_by_login(&issuer.id, address).await?.map(|(user, _)| user);
+    // A user's name may look like an address of somebody else.
+    let recipient = found
+        .filter(|user| user.may_sign_in() && user.email.as_deref().is_some_and(|own| is_same(own, address)));
+    let user = recipient.as_ref().map(|user| user.id.clone());
+    let new = email_code::begin(app, issuer, address, user);
+    let new = new.map_err(|error| Failure::Internal(error.to_string()))?;
+    let lives = new.expires_at.since(app.now());
+    let cookie = set_cookie(issuer, &cookie_name(issuer), &new.sealed, lives);
+    let mail = recipient.and_then(|user| {
+        let minutes = u32::try_from(LIVES.as_secs() / 60).unwrap_or(u32::MAX);
+        let code = SecretString::new(new.code.expose().to_owned());
+        let message = Message::EmailCode { code, minutes };
+        let language = language(&call.received.headers);
+        Some(Mail { to: user.email.clone()?, language, user: Some(user.id.clone()), message })
+    });
+    queue_after_answer(&call.context, mail).await;
+    let mut response = ok(Map::from_iter([("success".to_owned(), true.into())]));
+    response.headers_mut().extend(cookie.map(|cookie| (header::SET_COOKIE, cookie)));
+    Ok(response)
+}
+
+fn is_same(address: &str, other: &str) -> bool {
+    login_key(address.trim()) == login_key(other.trim())
+}
+
+/// The language that the browser prefers (RFC 9110 12.5.4), as far as it lists the preferred ones first.
+fn language(headers: &HeaderMap) -> Language {
+    let wanted =
+        headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    Language::wanted(wanted.split(',').filter_map(|range| range.split(';').next()))
+}
+
+/// Queues a mail when the answer is on its way: whoever measures how long the answer takes learns nothing from it. A server
+/// that stops waits for it.
+async fn queue_after_answer(context: &Context, mail: Option<Mail>) {
+    let of_task = context.clone();
+    let mut queueing = context.app.detached.finish_even_if_dropped(async move {
+        tokio::task::yield_now().await;
+        let Some(mail) = mail else { return };
+        if let Err(error) = of_task.app.send_mail(&of_task.issuer, &mail).await {
+            tracing::warn!(target: "symbolon::mail", %error, "a mail with a sign-in code could not be queued");
+        }
+    });
+    // Begun here, and finished in a task of its own when it is dropped.
+    tokio::select! {
+        biased;
+        () = &mut queueing => {}
+        () = std::future::ready(()) => {}
+    }
 }
 
 /// `POST /api/auth/email-code/verify`

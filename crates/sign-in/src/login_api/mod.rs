@@ -25,7 +25,9 @@ const LONGEST_EMAIL: usize = 254;
 const LONGEST_NAME: usize = 200;
 
 /// The rows of the login API. Each endpoint has two paths, because its first clients know it by either.
-pub static LOGIN_API: [Endpoint; 10] = [
+pub static LOGIN_API: [Endpoint; 12] = [
+    row("/api/auth/email-code/send", |call| Box::pin(email_code::send(call))),
+    row("/api/auth/email-codes/send", |call| Box::pin(email_code::send(call))),
     row("/api/auth/email-code/verify", |call| Box::pin(email_code::verify(call))),
     row("/api/auth/email-codes/verify", |call| Box::pin(email_code::verify(call))),
     row("/api/auth/passkey/login/options", |call| Box::pin(passkey_login::options(call))),

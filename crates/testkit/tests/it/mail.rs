@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use symbolon_testkit::{Options, TestServer};
+use symbolon_testkit::{Answer, Browser, Options, TestServer};
 
 /// What the server of mail does with a recipient, or with a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -231,4 +231,41 @@ fn without_a_server_mail_goes_to_the_log_and_production_has_no_outbox() {
     wait_for("mail.sent", || happened(&server, "mail.sent") == 1);
     assert_eq!(records(&server, "mail.sent")[0]["detail"]["reason"], "log");
     assert_eq!(server.browser().get("/outbox").status, 404);
+}
+
+/// The sign-in code of the login API: who has an account gets a mail and signs in with it; who has none gets the same answer.
+#[test]
+fn a_code_is_mailed_and_signs_in_and_unknown_addresses_get_the_same_answer() {
+    let peer = Peer::start(&[]);
+    let server = TestServer::start_with(peer.options());
+    let user = json!({ "email": "ann@example.com", "name": "Ann" });
+    assert_eq!(server.admin("POST", "/users", Some(user)).status, 201);
+    let (browser, stranger) = (server.browser(), server.browser());
+    let headers = [
+        ("content-type", "application/json"),
+        ("origin", server.issuer.as_str()),
+        ("accept-language", "de-AT,de;q=0.9,en;q=0.5"),
+    ];
+    let call = |browser: &Browser, path: &str, body: Value| {
+        browser.send("POST", &format!("/api/auth{path}"), &headers, body.to_string().as_bytes())
+    };
+    let sent = call(&browser, "/email-code/send", json!({ "email": "ANN@example.com" }));
+    let unknown = call(&stranger, "/email-codes/send", json!({ "email": "bob@example.com" }));
+    assert_eq!((sent.status, &sent.body), (200, &unknown.body), "{sent:?}");
+    let cookie = |answer: &Answer| answer.header("set-cookie").map(str::len);
+    assert_eq!(cookie(&sent), cookie(&unknown), "{unknown:?}");
+    wait_for("mail.sent", || happened(&server, "mail.sent") == 1);
+    let texts = peer.texts();
+    assert!(texts.len() == 1 && texts[0].contains("To: ann@example.com"), "{texts:?}");
+    let digits: Vec<&str> =
+        texts[0].split(|c: char| !c.is_ascii_digit()).filter(|run| run.len() == 6).collect();
+    let code = digits.first().expect("six digits");
+    let typed = json!({ "email": "ann@example.com", "code": code });
+    assert_eq!(call(&stranger, "/email-code/verify", typed.clone()).status, 400, "another browser");
+    let signed_in = call(&browser, "/email-code/verify", typed);
+    assert_eq!(
+        (signed_in.status, &signed_in.json()["user"]["email"]),
+        (200, &json!("ann@example.com")),
+        "{signed_in:?}"
+    );
 }

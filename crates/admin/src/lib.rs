@@ -10,6 +10,7 @@
 mod admin_created;
 mod audit_logs;
 mod auth;
+mod authenticators;
 pub mod backup_target;
 mod bulk;
 mod call;
@@ -96,6 +97,7 @@ fn operations() -> Vec<Operation> {
         preview_tokens::operations(),
         failures::operations(),
         users::operations(),
+        authenticators::operations(),
         consents::operations(),
         grants::operations(),
         sessions::operations(),

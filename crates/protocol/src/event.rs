@@ -77,6 +77,8 @@ events! {
     UserUpdated => "user.updated", true;
     /// A user was deleted.
     UserDeleted => "user.deleted", true;
+    /// Passkeys or second factors of a user were removed by an administrator.
+    AuthenticatorsRemoved => "user.authenticators_removed", true;
     /// A group was created.
     GroupCreated => "group.created", true;
     /// A group was changed.

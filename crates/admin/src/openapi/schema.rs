@@ -397,6 +397,7 @@ fn users() -> Schemas {
         ),
         ("LeftAlive", object(&["sessions", "grants"], &[("sessions", number()), ("grants", number())])),
         ("Grant", object(&grant.each_ref().map(|(name, _)| *name), &grant)),
+        ("Authenticators", authenticators()),
         (
             "Consent",
             object(
@@ -405,6 +406,20 @@ fn users() -> Schemas {
             ),
         ),
     ]
+}
+
+fn authenticators() -> Value {
+    let passkey = [
+        ("id", text()),
+        ("name", text()),
+        ("is_synced", flag()),
+        ("created_at", time()),
+        ("last_used_at", optional(&time())),
+    ];
+    let passkey = object(&passkey.each_ref().map(|(name, _)| *name), &passkey);
+    let totp = optional(&object(&["added_at"], &[("added_at", time())]));
+    let all = [("passkeys", list(passkey)), ("totp", totp), ("recovery_codes", number())];
+    object(&all.each_ref().map(|(name, _)| *name), &all)
 }
 
 fn sessions() -> Schemas {

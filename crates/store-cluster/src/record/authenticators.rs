@@ -16,8 +16,8 @@ use crate::{ClusterStore, from_document};
 const FIND: &str = "SELECT revision, document FROM authenticators WHERE issuer = $1 AND user_id = $2";
 /// Inserts only if the user exists, and keeps the user from being deleted before it is written, as a foreign key would.
 const FIRST: &str = "INSERT INTO authenticators (issuer, user_id, revision, document)
-    SELECT $1::text, $2::text, 1, $3::text
-    FROM (SELECT 1 FROM users WHERE issuer = $1 AND id = $2 FOR KEY SHARE) AS of_user
+    SELECT $1::text, $2::text, created_at + 1, $3::text
+    FROM (SELECT created_at FROM users WHERE issuer = $1 AND id = $2 FOR KEY SHARE) AS of_user
     ON CONFLICT DO NOTHING";
 const NEXT: &str = "UPDATE authenticators SET revision = revision + 1, document = $3
     WHERE issuer = $1 AND user_id = $2 AND revision = $4";

@@ -20,7 +20,9 @@ use crate::revocation::sweep_by;
 const QUEUE: &str = "
     INSERT INTO deliveries (issuer, id, kind, payload, created_at, due_at, expires_at, attempts, unanswered)
     SELECT $1::text, $2::text, $3::text, $4::text, $5::bigint, $6::bigint, $7::bigint, $8::bigint, $9::bigint
-    WHERE (SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE issuer = $1 LIMIT $10::bigint) AS waiting) < $10";
+    WHERE (SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE issuer = $1 LIMIT $10::bigint) AS waiting) < $10
+    ON CONFLICT (issuer, id) DO NOTHING";
+const IS_THERE: &str = "SELECT 1 FROM deliveries WHERE issuer = $1 AND id = $2";
 
 /// `issuers` jumps from one issuer of the index to the next. `due` has the first of each, with their places. `taken` locks
 /// those of them that nobody else is about to claim; of a row that was claimed meanwhile the conditions do not hold any
@@ -163,7 +165,8 @@ impl Deliveries for ClusterStore {
                         ],
                     )
                     .await?;
-                Ok(Some(if written == 1 { Queued::Queued } else { Queued::Full }))
+                let is_there = written == 1 || connection.first(IS_THERE, &[&issuer, &id]).await?.is_some();
+                Ok(Some(if is_there { Queued::Queued } else { Queued::Full }))
             }
         };
         self.records.write(StoreKind::Delivery, queue).await

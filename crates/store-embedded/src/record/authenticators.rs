@@ -13,7 +13,7 @@ use crate::{EmbeddedStore, failed};
 
 const FIND: &str = "SELECT revision, document FROM authenticators WHERE issuer = ?1 AND user = ?2";
 const REVISION: &str = "SELECT revision FROM authenticators WHERE issuer = ?1 AND user = ?2";
-const USER: &str = "SELECT 1 FROM users WHERE issuer = ?1 AND id = ?2";
+const USER: &str = "SELECT created_at FROM users WHERE issuer = ?1 AND id = ?2";
 const PUT: &str = "INSERT INTO authenticators (issuer, user, revision, document) VALUES (?1, ?2, ?3, ?4)
     ON CONFLICT (issuer, user) DO UPDATE SET revision = excluded.revision, document = excluded.document";
 
@@ -45,14 +45,16 @@ impl Authenticators for EmbeddedStore {
         let document = authenticators_document(set)?;
         let put = move |statements: &Statements<'_>| {
             let (issuer, user) = (key.0.as_str(), key.1.as_str());
-            if statements.first(USER, [issuer, user], |_| Ok(()))?.is_none() {
+            let Some(created_at) = statements.first(USER, [issuer, user], |row| row.get::<_, i64>(0))? else {
                 return Ok(AuthenticatorUpdate::UserUnknown);
-            }
+            };
             let revision = statements.first(REVISION, [issuer, user], |row| row.get::<_, i64>(0))?;
             if revision.map_or(0, i64::cast_unsigned) != seen {
                 return Ok(AuthenticatorUpdate::Overtaken);
             }
-            let Some(next) = seen.checked_add(1).and_then(|next| i64::try_from(next).ok()) else {
+            let Some(next) =
+                seen.max(created_at.cast_unsigned()).checked_add(1).and_then(|next| i64::try_from(next).ok())
+            else {
                 return refuse(failed("authenticators were changed too often"));
             };
             statements.change(PUT, (issuer, user, next, &document))?;

@@ -14,6 +14,7 @@ use super::statement::Statements;
 use crate::EmbeddedStore;
 
 const COUNT: &str = "SELECT coalesce(sum(waiting), 0) FROM delivery_counts WHERE issuer = ?1";
+const IS_THERE: &str = "SELECT 1 FROM deliveries WHERE issuer = ?1 AND id = ?2";
 const INSERT: &str = "INSERT INTO deliveries
     (issuer, id, kind, payload, created_at, due_at, expires_at, attempts, unanswered)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
@@ -126,6 +127,9 @@ impl Deliveries for EmbeddedStore {
         delivery.check()?;
         let issuer = issuer.clone();
         let queue = move |statements: &Statements<'_>| {
+            if statements.first(IS_THERE, [issuer.as_str(), delivery.id.as_str()], |_| Ok(()))?.is_some() {
+                return Ok(Queued::Queued);
+            }
             let waiting = statements.first(COUNT, [issuer.as_str()], |row| row.get::<_, i64>(0))?;
             if waiting.unwrap_or(0) >= i64::from(most) {
                 return Ok(Queued::Full);

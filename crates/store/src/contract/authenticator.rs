@@ -12,7 +12,7 @@ use symbolon_protocol::time::Timestamp;
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
-use super::sample::user;
+use super::sample::{MINUTE, user};
 use super::{BackEnd, RECORD_ROUNDS, Scene, race_record_for_one};
 use crate::Store;
 use crate::port::{AuthenticatorUpdate, Created, Enrolled};
@@ -64,6 +64,11 @@ async fn put(
     store.put_authenticators(issuer, user, seen, set).await.unwrap()
 }
 
+/// The revision of a user's authenticators.
+async fn revision(store: &dyn Store, issuer: &IssuerId, user: &UserId) -> u64 {
+    store.authenticators(issuer, user).await.unwrap().revision
+}
+
 async fn are_kept_and_go_with_their_user(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "authenticator").await;
     let Scene { store, issuer, other, now, .. } = &scene;
@@ -77,23 +82,30 @@ async fn are_kept_and_go_with_their_user(back_end: &dyn BackEnd) {
     assert_eq!(put(&**store, at, 1, &codes(3)).await, AuthenticatorUpdate::Overtaken);
     assert_eq!(put(&**store, at, 0, &codes(3)).await, AuthenticatorUpdate::Written);
     assert_eq!(put(&**store, at, 0, &codes(2)).await, AuthenticatorUpdate::Overtaken);
-    assert_eq!(put(&**store, at, 1, &full(*now)).await, AuthenticatorUpdate::Written);
+    let first = revision(&**store, issuer, &ann.id).await;
+    assert_eq!(put(&**store, at, first, &full(*now)).await, AuthenticatorUpdate::Written);
+    assert_eq!(put(&**store, at, first, &codes(2)).await, AuthenticatorUpdate::Overtaken);
     assert_eq!(store.authenticators(other, &ann.id).await.unwrap(), Enrolled::default());
     assert_eq!(put(&**store, (other, &ann.id), 0, &codes(1)).await, AuthenticatorUpdate::Written);
+
     let after = back_end.after_crash("authenticator").await;
     let kept = after.authenticators(issuer, &ann.id).await.unwrap();
-    assert_eq!(kept, Enrolled { revision: 2, set: full(*now) });
+    assert!(kept.revision > first && kept.set == full(*now), "{kept:?}");
     assert!(after.delete_user(issuer, &ann.id).await.unwrap());
-    assert_eq!(put(&*after, at, 2, &codes(1)).await, AuthenticatorUpdate::UserUnknown);
+    assert_eq!(put(&*after, at, kept.revision, &codes(1)).await, AuthenticatorUpdate::UserUnknown);
     assert_eq!(after.authenticators(issuer, &ann.id).await.unwrap(), Enrolled::default());
-    after.create_user(issuer, ann.clone(), None).await.unwrap();
+    after.create_user(issuer, user("ann", None, *now + MINUTE), None).await.unwrap();
     assert_eq!(after.authenticators(issuer, &ann.id).await.unwrap(), Enrolled::default());
+    // Who read those of the user of before changes nothing of this one's, however often they were changed.
+    for round in 0..3 {
+        let seen = revision(&*after, issuer, &ann.id).await;
+        assert_eq!(put(&*after, at, seen, &codes(round)).await, AuthenticatorUpdate::Written);
+        for stale in [first, kept.revision] {
+            assert_eq!(put(&*after, at, stale, &full(*now)).await, AuthenticatorUpdate::Overtaken);
+        }
+    }
     let namesake = after.authenticators(other, &ann.id).await.unwrap();
-    assert_eq!(
-        namesake,
-        Enrolled { revision: 1, set: codes(1) },
-        "the other issuer's user of this id keeps them"
-    );
+    assert_eq!(namesake.set, codes(1), "the other issuer's user of this id keeps them");
 }
 
 async fn are_bounded(back_end: &dyn BackEnd) {
@@ -109,17 +121,19 @@ async fn are_bounded(back_end: &dyn BackEnd) {
     assert_eq!(put(&**store, (issuer, &ann.id), 0, &most).await, AuthenticatorUpdate::Written);
     let mut long = keys(1);
     long.passkeys[0].credential = json!("x".repeat(64 << 10));
+    let seen = revision(&**store, issuer, &ann.id).await;
     for beyond in [keys(MOST_PASSKEYS + 1), codes(MOST_RECOVERY_CODES + 1), long] {
-        assert!(store.put_authenticators(issuer, &ann.id, 1, &beyond).await.is_err());
+        assert!(store.put_authenticators(issuer, &ann.id, seen, &beyond).await.is_err());
     }
     let kept = store.authenticators(issuer, &ann.id).await.unwrap();
-    assert_eq!(kept, Enrolled { revision: 1, set: most });
+    assert_eq!(kept, Enrolled { revision: seen, set: most });
 }
 
 /// Sixty-four use the same recovery code at once: of those that saw it unused, one wins, whether it is the first change
 /// of all or a later one.
 async fn a_code_is_used_by_one_racer(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "authenticator-race").await;
+    let mut seen = Vec::new();
     for round in 0..RECORD_ROUNDS {
         let user = user(&format!("ann-{round}"), None, scene.now);
         scene.store.create_user(&scene.issuer, user.clone(), None).await.unwrap();
@@ -127,11 +141,12 @@ async fn a_code_is_used_by_one_racer(back_end: &dyn BackEnd) {
             let first = put(&*scene.store, (&scene.issuer, &user.id), 0, &codes(2)).await;
             assert_eq!(first, AuthenticatorUpdate::Written);
         }
+        seen.push(revision(&*scene.store, &scene.issuer, &user.id).await);
     }
     race_record_for_one("put_authenticators", |round, _| {
         let (store, issuer) = (Arc::clone(&scene.store), scene.issuer.clone());
         let user = UserId::trusted(format!("ann-{round}"));
-        let seen = (round % 2) as u64;
+        let seen = seen[round];
         async move { put(&*store, (&issuer, &user), seen, &codes(1)).await == AuthenticatorUpdate::Written }
     })
     .await;
@@ -144,10 +159,10 @@ async fn outlive_nobody_in_a_race(back_end: &dyn BackEnd) {
     for round in 0..RACES {
         let ann = user(&format!("ann-{round}"), None, *now);
         store.create_user(issuer, ann.clone(), None).await.unwrap();
-        let seen = (round % 2) as u64;
-        if seen == 1 {
+        if round % 2 == 1 {
             assert_eq!(put(&**store, (issuer, &ann.id), 0, &codes(2)).await, AuthenticatorUpdate::Written);
         }
+        let seen = revision(&**store, issuer, &ann.id).await;
         let start = Arc::new(Barrier::new(RACERS));
         let mut racers = JoinSet::new();
         for racer in 0..RACERS {

@@ -161,6 +161,9 @@ async fn is_bounded_and_apart(back_end: &dyn BackEnd) {
     }
     assert_eq!(store.queue_delivery(issuer, mail("c", *now), 2).await.unwrap(), Queued::Full);
     assert_eq!(store.queue_delivery(issuer, mail("c", *now), 0).await.unwrap(), Queued::Full);
+    // Who did not learn whether it was written tries again.
+    assert_eq!(store.queue_delivery(issuer, mail("a", *now), 2).await.unwrap(), Queued::Queued);
+    assert_eq!(waiting(&**store).await, [2, 0]);
     let logout = delivery("c", DeliveryKind::BackChannelLogout, *now);
     assert_eq!(store.queue_delivery(issuer, logout, 2).await.unwrap(), Queued::Full, "of any kind");
     // The same id at another issuer is another delivery.

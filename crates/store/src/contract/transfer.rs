@@ -142,7 +142,7 @@ struct Seeded {
     client: Client,
     users: Vec<(User, Option<PasswordHash>)>,
     consent: Consent,
-    authenticators: AuthenticatorSet,
+    authenticators: Enrolled,
     groups: groups::Planted,
     live: Vec<SessionId>,
     ended: Vec<SessionId>,
@@ -246,7 +246,7 @@ impl Seeded {
         assert_eq!(found.id, self.users[0].0.id);
         assert_eq!(store.consent(one, &ann, &app).await.unwrap(), Some(self.consent.clone()));
         let enrolled = store.authenticators(one, &ann).await.unwrap();
-        assert_eq!((enrolled.revision, &enrolled.set), (2, &self.authenticators));
+        assert_eq!(enrolled, self.authenticators);
         assert_eq!(store.authenticators(other, &ann).await.unwrap(), Enrolled::default());
         assert_eq!(store.waiting_deliveries().await.unwrap(), [(DeliveryKind::Mail, 2)]);
         let audit = store.search_audit(one, &AuditFilter::default(), &page(1, 10)).await.unwrap();
@@ -296,10 +296,10 @@ impl Seeded {
             assert_eq!(redeem(store, one, code, *now).await.unwrap(), Redemption::Unknown);
         }
         let (_, ann, _) = ids();
-        let seen = AuthenticatorSet::default();
-        let stale = store.put_authenticators(one, &ann, 1, &seen).await.unwrap();
+        let (revision, none) = (self.authenticators.revision, AuthenticatorSet::default());
+        let stale = store.put_authenticators(one, &ann, revision - 1, &none).await.unwrap();
         assert_eq!(stale, AuthenticatorUpdate::Overtaken);
-        let used = store.put_authenticators(one, &ann, 2, &seen).await.unwrap();
+        let used = store.put_authenticators(one, &ann, revision, &none).await.unwrap();
         assert_eq!(used, AuthenticatorUpdate::Written);
         goes_on_delivering(scene, store).await;
         let (id, family) = &self.families[0];
@@ -319,15 +319,15 @@ impl Seeded {
     }
 }
 
-async fn plant_authenticators(scene: &Scene) -> AuthenticatorSet {
+async fn plant_authenticators(scene: &Scene) -> Enrolled {
     let Scene { store, issuer: one, now, .. } = scene;
     let (_, ann, _) = ids();
-    let set = authenticator::full(*now);
-    for (seen, set) in [(0, &AuthenticatorSet::default()), (1, &set)] {
-        let put = store.put_authenticators(one, &ann, seen, set).await.unwrap();
+    for set in [AuthenticatorSet::default(), authenticator::full(*now)] {
+        let seen = store.authenticators(one, &ann).await.unwrap().revision;
+        let put = store.put_authenticators(one, &ann, seen, &set).await.unwrap();
         assert_eq!(put, AuthenticatorUpdate::Written);
     }
-    set
+    store.authenticators(one, &ann).await.unwrap()
 }
 
 /// One that waits, and one that was claimed by a process that is gone.
@@ -497,7 +497,7 @@ async fn refuses_writes(scene: &Scene, seeded: &Seeded) {
         ("assertion", store.use_assertion(one, &assertion_use(&app, &jti, *now)).await.err()),
         ("client", store.create_client(one, client("new", *now)).await.err()),
         ("user", store.create_user(one, user("new", None, *now), None).await.err()),
-        ("authenticators", store.put_authenticators(one, &ann, 2, &seeded.authenticators).await.err()),
+        ("authenticators", store.put_authenticators(one, &ann, 2, &seeded.authenticators.set).await.err()),
         ("delivery", store.queue_delivery(one, delivery("new", DeliveryKind::Mail, *now), 10).await.err()),
         ("claim", store.claim_deliveries(*now + MINUTE, *now + HOUR, 10).await.err()),
         ("consent", store.withdraw(one, &ann, &app).await.err()),

@@ -9,10 +9,12 @@ use crate::StoreError;
 /// The most bytes of one user's authenticators, as JSON.
 const MOST_BYTES: usize = 64 << 10;
 
-/// A user's authenticators as stored. `revision` is 0 where nothing was ever stored, and grows with each change.
+/// A user's authenticators as stored. `revision` is 0 where nothing was ever stored, and grows with each change. It begins at
+/// the time of the user's creation in milliseconds, so that who read those of an earlier user of the same id changes
+/// nothing of the later one's.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Enrolled {
-    /// How often they were changed.
+    /// The state that was read.
     pub revision: u64,
     /// The authenticators.
     pub set: AuthenticatorSet,

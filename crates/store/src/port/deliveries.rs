@@ -96,9 +96,10 @@ pub enum Queued {
 /// exactly one at a time.
 #[async_trait]
 pub trait Deliveries: Send + Sync {
-    /// Puts a delivery into the queue, durable when it returns. [`Queued::Full`]: the issuer has `most` waiting, those
-    /// included that expired and were not swept yet. Those that several nodes queue in the same moment may exceed
-    /// `most` by their number.
+    /// Puts a delivery into the queue, durable when it returns. One that is there already stays as it is, and counts as
+    /// queued: a caller that did not learn whether it was written may try again with the same id. [`Queued::Full`]: the
+    /// issuer has `most` waiting, those included that expired and were not swept yet. Those that several nodes queue in
+    /// the same moment may exceed `most` by their number.
     async fn queue_delivery(
         &self,
         issuer: &IssuerId,

@@ -1,5 +1,6 @@
 //! `symbolon user`.
 
+mod authenticators;
 mod entitlement;
 mod record;
 
@@ -34,6 +35,7 @@ pub(super) fn command() -> Command {
         .subcommand_required(true)
         .subcommands(record::commands())
         .subcommands(entitlement::commands())
+        .subcommand(authenticators::command())
         .subcommand(about_an_issuer(set_password))
         .subcommand(about_an_issuer(sign_out))
         .subcommand(about_an_issuer(grant::list_arguments(Command::new("grants"))))
@@ -49,6 +51,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
     match matches.subcommand() {
         Some(("set-password", matches)) => set_password(matches),
         Some(("sign-out", matches)) => sign_out(matches),
+        Some(("authenticators", matches)) => authenticators::run(matches),
         Some(("groups", matches)) => entitlement::groups(matches),
         Some(("roles", matches)) => entitlement::roles(matches),
         Some(("grants", matches)) => grant::list(matches),

@@ -1,4 +1,4 @@
-//! `symbolon user grants`, `end-grant` and `sign-out`.
+//! `symbolon user grants`, `end-grant`, `sign-out` and `authenticators`.
 
 use serde_json::{Value, json};
 
@@ -44,6 +44,14 @@ fn end(place: &Place) {
         place.run_with(&["user", "set-password", "ann@example.com", "--sign-out"], &[], password).good();
     assert!(!set.contains("refresh tokens"), "{set}");
     place.run(&["user", "end-grant", "ann@example.com", "--all"]).good();
+
+    let none = place.run(&["user", "authenticators", "ann@example.com"]).good();
+    assert!(none.contains("no passkeys") && none.contains("recovery codes: 0"), "{none}");
+    let gone = place.run(&["user", "authenticators", "ann@example.com", "--remove", "all"]).good();
+    assert!(gone.contains("removed from the authenticators"), "{gone}");
+    let nothing =
+        place.run(&["user", "authenticators", "ann@example.com", "--remove", "-key", "--remove", "totp"]);
+    assert!(nothing.bad(1).contains("no such authenticator"));
 
     for arguments in [&["user", "grants", "nobody"], &["user", "sign-out", "nobody"]] {
         assert!(place.run(arguments).bad(1).contains("there is no user \"nobody\""));

@@ -179,6 +179,9 @@ fn prepare(scene: &mut Scene, change: &mut Change) {
         | "/users/{user_id}/consents/{client_id}" => {
             allow(server);
         }
+        path if path.starts_with("/users/{user_id}/authenticators") => {
+            scene.secrets.extend(crate::authenticators::enrol(server, "ann"));
+        }
         "/users/{user_id}/sign-out" => {
             let session = json!({ "user_id": "ann" });
             assert_eq!(server.admin("POST", "/test/sessions", Some(session)).status, 201);
@@ -242,6 +245,12 @@ fn check(path: &str, method: &str, told: &Value) {
             assert_eq!(told, &json!({ "lifetimes.code": from_to(json!(60), json!(30)) }));
         }
         ("PUT", "/settings/code-shards") => assert_eq!(told["shards"]["to"], 4),
+        ("DELETE", "/users/{user_id}/authenticators/totp") => {
+            assert!(told["totp.added_at"]["from"].is_number() && told["totp.added_at"]["to"].is_null());
+        }
+        ("DELETE", "/users/{user_id}/authenticators/recovery-codes") => {
+            assert_eq!(told, &json!({ "recovery_codes": from_to(json!(2), json!(0)) }));
+        }
         ("DELETE", "/users/{user_id}/consents/{client_id}") => {
             assert_eq!(told["consent.scope"], from_to(json!("openid"), Value::Null));
         }

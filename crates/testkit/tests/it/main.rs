@@ -14,6 +14,7 @@ mod admin;
 mod admin_query;
 mod attributes;
 mod audit_changes;
+mod authenticators;
 mod authorize;
 mod bad_input;
 mod bodies;

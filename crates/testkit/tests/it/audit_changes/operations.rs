@@ -211,9 +211,21 @@ fn of_ending() -> Vec<Change> {
             "mail.queued",
         ),
         plain(("POST", "/users/{user_id}/sign-out"), "/users/ann/sign-out", "grant.ended"),
+        removal(
+            "/users/{user_id}/authenticators/passkeys/{passkey_id}",
+            "/users/ann/authenticators/passkeys/key-1",
+        ),
+        removal("/users/{user_id}/authenticators/totp", "/users/ann/authenticators/totp"),
+        removal("/users/{user_id}/authenticators/recovery-codes", "/users/ann/authenticators/recovery-codes"),
+        removal("/users/{user_id}/authenticators", "/users/ann/authenticators"),
         plain(("DELETE", "/users/{user_id}"), "/users/ann", "user.deleted"),
         plain(("DELETE", "/clients/{client_id}"), "/clients/app", "client.deleted"),
     ]
+}
+
+/// A removal of authenticators.
+fn removal(operation: &'static str, path: &'static str) -> Change {
+    plain(("DELETE", operation), path, "user.authenticators_removed")
 }
 
 /// Changes of the installation. After the last ones the embedded store takes no more writes.

@@ -56,7 +56,7 @@ pub(super) struct PendingAuthorization {
     pub(super) scopes: Option<Scope>,
     /// The password that was right, while a second factor is asked for. Not in what earlier versions sealed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) first_factor: Option<FirstFactor>,
+    pub(super) first_factor: Option<Box<FirstFactor>>,
 }
 
 impl PendingAuthorization {

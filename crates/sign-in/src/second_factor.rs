@@ -59,7 +59,7 @@ pub(super) async fn begin(
     let app = &call.context.app;
     let new_secret = (*step == Step::Enrol).then(|| TotpSecret::draw(&*app.random));
     let first = FirstFactor::new(user, hash, app.now(), new_secret.as_ref());
-    interaction.pending.first_factor = Some(first);
+    interaction.pending.first_factor = Some(Box::new(first));
     second_factor_page::ask(call, interaction, Page::Other).await
 }
 

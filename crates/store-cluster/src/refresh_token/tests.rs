@@ -317,13 +317,15 @@ async fn a_row_says_what_it_is() {
 async fn batches_find_their_rows_by_the_index_from_the_start() {
     let place = Place::new("families-planned");
     let connection = place.open().await.postgres.connection().await.unwrap();
+    let partitions = place.psql("SELECT count(*) FROM pg_inherits WHERE inhparent = 'families'::regclass");
+    let partitions: usize = partitions.parse().unwrap();
     let (keys, numbers, texts): (&[&[u8]], &[i64], &[&str]) = (&[], &[], &[]);
     let all: [crate::postgres::Parameter<'_>; 4] = [&keys, &numbers, &numbers, &texts];
     for (sql, values) in [(table::READ, &all[..1]), (table::MOVE, &all)] {
         let plan = connection.all(&format!("EXPLAIN (COSTS OFF) {sql}"), values).await.unwrap();
         let plan: Vec<&str> = plan.iter().map(|row| row.get(0)).collect();
         let scans = |what: &str| plan.iter().filter(|line| line.contains(what)).count();
-        assert_eq!((scans("Index Scan"), scans("Seq Scan"), scans("Hash")), (8, 0, 0), "{plan:#?}");
+        assert_eq!((scans("Index Scan"), scans("Seq Scan"), scans("Hash")), (partitions, 0, 0), "{plan:#?}");
     }
 }
 

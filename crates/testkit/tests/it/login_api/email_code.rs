@@ -163,7 +163,7 @@ fn ten_thousand_guesses_have_five_tries() {
 
 #[test]
 fn attempts_are_limited_like_those_with_passwords() {
-    let server = TestServer::start_with(Options::default().env("SYMBOLON_RATE_LIMITS", "on"));
+    let server = TestServer::start_with(Options::default().one_node().env("SYMBOLON_RATE_LIMITS", "on"));
     user(&server, ANN);
     let mut limited = 0;
     for _ in 0..4 {

@@ -202,7 +202,8 @@ def certificate(folder) -> tuple[Path, ssl.SSLContext]:
     key, chain = folder / "key.pem", folder / "chain.pem"
     command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
     command += ["-keyout", str(key), "-out", str(chain), "-days", "2", "-subj", "/CN=localhost"]
-    command += ["-addext", "subjectAltName=DNS:localhost"]
+    # Of a server, not of an authority: no client takes the one for the other.
+    command += ["-addext", "subjectAltName=DNS:localhost", "-addext", "basicConstraints=critical,CA:FALSE"]
     subprocess.run(command, check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(chain, key)

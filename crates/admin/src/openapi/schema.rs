@@ -439,6 +439,7 @@ fn settings() -> Schemas {
             ("introspection_audience", optional(&text())),
             ("audit_days", number()),
             ("password_work_kib", optional(&number())),
+            ("self_deletion", flag()),
             ("attributes", list(reference("AttributeDefinition"))),
         ],
     );

@@ -44,6 +44,7 @@ pub(crate) fn document(settings: &IssuerSettings) -> Map<String, Value> {
     for name in ["attributes", "claims"] {
         document.entry(name).or_insert_with(|| Value::Array(Vec::new()));
     }
+    document.entry("self_deletion").or_insert(Value::Bool(false));
     document
 }
 

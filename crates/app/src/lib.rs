@@ -15,6 +15,7 @@ pub mod detached;
 mod entitlements;
 #[cfg(any(test, feature = "fuzz"))]
 pub mod fuzz;
+pub mod grants;
 pub mod http;
 pub mod issuer;
 pub mod let_others_run;

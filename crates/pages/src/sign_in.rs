@@ -35,7 +35,7 @@ impl LoginError {
 }
 
 /// A wait in words: seconds below two minutes, then minutes rounded up.
-fn wait(seconds: u64, texts: &Texts) -> String {
+pub(crate) fn wait(seconds: u64, texts: &Texts) -> String {
     match seconds {
         0 | 1 => texts.one_second.into(),
         2..=119 => texts.seconds.with(&seconds.to_string()),
@@ -85,7 +85,7 @@ pub struct ScopeView {
 
 impl ScopeView {
     /// The description of this scope; empty if neither the caller nor the page has one.
-    fn words(&self, texts: &'static Texts) -> &str {
+    pub(crate) fn words(&self, texts: &'static Texts) -> &str {
         if !self.description.is_empty() {
             return &self.description;
         }

@@ -1,6 +1,7 @@
-//! The endpoints that a person's browser calls: authorization, the pages for login, consent and logout, and the
-//! walk-through of development mode. [`ENDPOINTS`] are their rows in the endpoint table.
+//! The endpoints that a person's browser calls: authorization, the pages for login, consent, logout and the
+//! account, and the walk-through of development mode. [`ENDPOINTS`] are their rows in the endpoint table.
 
+mod account;
 mod assets;
 mod authorize;
 mod consent;

@@ -19,7 +19,7 @@ use symbolon_store::Durable;
 use symbolon_store::shard::{ShardKind, sid_of};
 
 use crate::authorize::{refuse, resume};
-use crate::interaction::{Interaction, Page, PendingAuthorization, RequestingClient, session_of};
+use crate::interaction::{Interaction, Page, Pending, PendingAuthorization, RequestingClient, session_of};
 use crate::session_end::{end_session, longest_of};
 use crate::{login_page, session_quota};
 use symbolon_app::audit::{Actor, RefusedRequest};
@@ -69,7 +69,7 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
     let context = call.context.clone();
     let attempt = PasswordAttempt {
         context: &context,
-        client: &asking.client.client_id,
+        client: Some(&asking.client.client_id),
         username: &username,
         password: &password,
     };
@@ -104,7 +104,7 @@ async fn refused(
 /// How long an attempt waits that is refused without a look at its password: 0.5 to 1.5 s, at random. Whoever repeats
 /// attempts on many connections sends the next ones that much later and not all together, so that requests of others
 /// find the processor free.
-fn refusal_pause(random: &dyn Random) -> Duration {
+pub(super) fn refusal_pause(random: &dyn Random) -> Duration {
     let [share] = random::bytes::<1>(random);
     Duration::from_millis(500 + 4 * u64::from(share))
 }
@@ -126,16 +126,17 @@ async fn signed_in(
 }
 
 /// A login name and a password as typed.
-struct PasswordAttempt<'a> {
-    context: &'a Context,
-    client: &'a ClientId,
-    username: &'a str,
-    password: &'a SecretString,
+pub(super) struct PasswordAttempt<'a> {
+    pub(super) context: &'a Context,
+    /// The client for which the person signs in; `None` for the issuer's own pages.
+    pub(super) client: Option<&'a ClientId>,
+    pub(super) username: &'a str,
+    pub(super) password: &'a SecretString,
 }
 
 /// The user with this name and password, and the hash that the password matched.
-struct VerifiedPassword {
-    user: Arc<User>,
+pub(super) struct VerifiedPassword {
+    pub(super) user: Arc<User>,
     hash: PasswordHash,
     _in_flight: LoginInFlight,
 }
@@ -143,7 +144,7 @@ struct VerifiedPassword {
 impl PasswordAttempt<'_> {
     /// The user with this login name and password. An unknown name, a user without a password, an inactive user and a
     /// wrong password get the same answer after the same time, so that it does not reveal which accounts exist.
-    async fn check(&self) -> Result<Result<VerifiedPassword, LoginError>, Failure> {
+    pub(super) async fn check(&self) -> Result<Result<VerifiedPassword, LoginError>, Failure> {
         let Context { app, issuer, remote, .. } = self.context;
         // Limited by the typed name, before the user is looked up. If all login names of a user shared one limit, a
         // delay caused by one name would reveal that another belongs to the same user.
@@ -184,7 +185,7 @@ impl PasswordAttempt<'_> {
                 let refusal = Refusal::about(reason, details);
                 self.context.sign_in_failed(RefusedRequest {
                     actor: Actor::User,
-                    ..RefusedRequest::anonymous(refusal, Some(self.client))
+                    ..RefusedRequest::anonymous(refusal, self.client)
                 });
                 Ok(Err(LoginError::InvalidCredentials))
             }
@@ -192,9 +193,9 @@ impl PasswordAttempt<'_> {
     }
 
     /// Notes why the attempt is refused, and returns what the person is told.
-    fn refused(&self, reason: Reason, error: LoginError) -> LoginError {
+    pub(super) fn refused(&self, reason: Reason, error: LoginError) -> LoginError {
         let refusal = Refusal::about(reason, self.details(false));
-        self.context.refused(RefusedRequest::anonymous(refusal, Some(self.client)));
+        self.context.refused(RefusedRequest::anonymous(refusal, self.client));
         error
     }
 
@@ -225,7 +226,7 @@ impl PasswordAttempt<'_> {
     }
 
     /// Replaces the hash by one of our own with today's costs. A failure is ignored, because the password was right.
-    async fn rehash(&self, right: &VerifiedPassword) {
+    pub(super) async fn rehash(&self, right: &VerifiedPassword) {
         let Context { app, issuer, .. } = self.context;
         if !app.passwords.needs_rehash(&right.hash) {
             return;
@@ -256,9 +257,9 @@ impl PasswordAttempt<'_> {
 
 /// Begins a session, or returns the one that this interaction has already begun; `None` if the password is no longer
 /// right.
-async fn sign_in(
+pub(super) async fn sign_in<P: Pending + Sync>(
     call: &mut Call,
-    interaction: &Interaction<PendingAuthorization>,
+    interaction: &Interaction<P>,
     attempt: &PasswordAttempt<'_>,
     right: &VerifiedPassword,
 ) -> Result<Option<(SessionId, Session)>, Failure> {
@@ -293,7 +294,7 @@ async fn sign_in(
         replace(context, user, (&id, &old), dropped, durable).await?;
     }
     call.settle().await?;
-    attempt.context.audit(Event::SignedIn, Some(&user.id), Some(client));
+    attempt.context.audit(Event::SignedIn, Some(&user.id), client);
     Ok(Some((id, session)))
 }
 

@@ -84,7 +84,7 @@ pub(super) fn page(
 }
 
 /// The status of an attempt, for browsers and password managers.
-const fn status(error: Option<LoginError>) -> StatusCode {
+pub(super) const fn status(error: Option<LoginError>) -> StatusCode {
     match error {
         None => StatusCode::OK,
         // RFC 9110 15.5.4: the credentials in the request are insufficient. 401 would need a challenge of HTTP
@@ -95,7 +95,7 @@ const fn status(error: Option<LoginError>) -> StatusCode {
     }
 }
 
-const fn retry_after(error: Option<LoginError>) -> Option<u64> {
+pub(super) const fn retry_after(error: Option<LoginError>) -> Option<u64> {
     match error {
         Some(LoginError::TooManyAttempts { retry_after_seconds }) => Some(retry_after_seconds),
         Some(LoginError::Busy) => Some(1),

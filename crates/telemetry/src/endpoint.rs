@@ -35,6 +35,8 @@ pub enum Endpoint {
     Login,
     /// The consent page and its form.
     Consent,
+    /// The account pages.
+    Account,
     /// The admin API.
     Admin,
     /// Any other page for people.
@@ -45,7 +47,7 @@ pub enum Endpoint {
 
 impl Endpoint {
     /// All endpoints in the order of the metrics page; an endpoint's discriminant is its index.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Discovery,
         Self::Jwks,
         Self::Authorize,
@@ -60,6 +62,7 @@ impl Endpoint {
         Self::Logout,
         Self::Login,
         Self::Consent,
+        Self::Account,
         Self::Admin,
         Self::Page,
         Self::Other,
@@ -82,6 +85,7 @@ impl Endpoint {
             Self::Logout => "logout",
             Self::Login => "login",
             Self::Consent => "consent",
+            Self::Account => "account",
             Self::Admin => "admin",
             Self::Page => "page",
             Self::Other => "other",
@@ -90,7 +94,7 @@ impl Endpoint {
 
     /// Whether the endpoint gets so many requests that its successes are only sampled in the log.
     pub const fn is_hot(self) -> bool {
-        !matches!(self, Self::Logout | Self::Login | Self::Consent | Self::Admin)
+        !matches!(self, Self::Logout | Self::Login | Self::Consent | Self::Account | Self::Admin)
     }
 }
 

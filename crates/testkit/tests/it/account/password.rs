@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use symbolon_testkit::Options;
+
 use super::{audited, demo, fill_in, send, send_of, signed_in};
 use crate::login::{PASSWORD, Scene};
 
@@ -70,7 +72,8 @@ fn a_bad_password_is_refused_with_the_reason() {
 /// A stolen session is no way to guess the password faster than at the login page.
 #[test]
 fn guesses_are_limited_as_at_the_login_page() {
-    let scene = Scene::new();
+    // Every process counts for itself.
+    let scene = Scene::with(Options::default().one_node().env("SYMBOLON_RATE_LIMITS", "on"));
     let browser = demo(&scene);
     let statuses: Vec<u16> = (0..30).map(|_| send(&browser, PATH, &form("guess", NEW)).status).collect();
     let limited = statuses.iter().position(|status| *status == 429).expect("limited");

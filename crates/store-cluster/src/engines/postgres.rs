@@ -107,6 +107,7 @@ impl PostgresServer {
 
     /// Creates a database with the schema of a store and nothing else in it, but for fewer partitions: hundreds of tables
     /// would be copied, and read from the catalogue by each new connection, which was half of the time of all tests.
+    /// Not for measurements.
     pub fn create_database_with_schema(&self, name: &str) {
         self.has_template.get_or_init(|| {
             self.create_database(TEMPLATE);

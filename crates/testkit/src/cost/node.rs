@@ -48,7 +48,7 @@ impl Provider {
         count: usize,
         (postgres, redis, name): (&PostgresServer, &RedisCluster, &str),
     ) -> Result<Self, LoadtestError> {
-        postgres.create_database_with_schema(name);
+        postgres.create_database(name);
         let (postgres, redis) = (postgres.url(name), redis.urls());
         let master = random::base64url::<32>(&SystemRandom);
         let mut provider = Self::empty()?;

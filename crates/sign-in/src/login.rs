@@ -75,7 +75,7 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
                 let hash = attempt.rehash(&right).await;
                 return second_factor::begin(call, interaction, (&right.user, &hash), &step).await;
             }
-            let client = &asking.client.client_id;
+            let client = Some(&asking.client.client_id);
             let sign_in = SignIn { user: &right.user, amr: proven.amr(), client };
             match begin_for(call, &interaction, sign_in, || attempt.is_still(&right)).await? {
                 Some((id, session)) => {

@@ -42,23 +42,20 @@ impl Attempt<'_> {
     /// # Errors
     /// [`Failure`]: the store is out of reach.
     pub(super) async fn check(&self, typed: &str) -> Result<Result<Proven, SecondFactorError>, Failure> {
-        let Context { app, issuer, remote, .. } = self.context;
+        let Context { app, issuer, .. } = self.context;
         let user = &self.first.user;
-        // Of all browsers together, so that the million codes cannot be tried out side by side.
-        let account = format!("second factor of {user}");
-        let _in_flight = match app.rate_limits.begin_login(&issuer.id, &account, *remote, app.now()) {
-            Ok(in_flight) => in_flight,
-            Err(Limited { retry_after_seconds }) => {
-                self.refused(Reason::SignInRateLimited);
-                return Ok(Err(SecondFactorError::TooManyAttempts { retry_after_seconds }));
-            }
-        };
+        if let Err(Limited { retry_after_seconds }) =
+            app.rate_limits.check_second_factor(&issuer.id, user, app.now())
+        {
+            self.refused(Reason::SignInRateLimited);
+            return Ok(Err(SecondFactorError::TooManyAttempts { retry_after_seconds }));
+        }
         for _ in 0..TRIES {
             let enrolled = app.store.authenticators(&issuer.id, user).await?;
             let Some((factor, left)) = used(issuer, user, &enrolled.set, typed, app.now()) else { break };
             match app.store.put_authenticators(&issuer.id, user, enrolled.revision, &left).await? {
                 AuthenticatorUpdate::Written => {
-                    app.rate_limits.right_password(&issuer.id, &account, *remote, app.now());
+                    app.rate_limits.right_second_factor(&issuer.id, user);
                     if factor == Factor::RecoveryCode {
                         self.context.audit(
                             Event::RecoveryCodeUsed,
@@ -73,7 +70,6 @@ impl Attempt<'_> {
                 AuthenticatorUpdate::UserUnknown => break,
             }
         }
-        app.rate_limits.failed_login(&issuer.id, &account, *remote, app.now());
         let refusal = Refusal::about(Reason::SecondFactorWrong, Details::of_user(user));
         let client = Some(&self.asking.client.client_id);
         let request = RefusedRequest::anonymous(refusal, client);
@@ -99,7 +95,7 @@ impl Attempt<'_> {
     ) -> Result<Option<(SessionId, Session)>, Failure> {
         let Context { app, issuer, .. } = self.context;
         let Some(user) = app.store.user(&issuer.id, &self.first.user).await? else { return Ok(None) };
-        let client = &self.asking.client.client_id;
+        let client = Some(&self.asking.client.client_id);
         let sign_in = SignIn { user: &user, amr: proven.amr(), client };
         let begun = begin_for(call, interaction, sign_in, || self.is_still()).await?;
         match &begun {
@@ -110,7 +106,10 @@ impl Attempt<'_> {
     }
 
     /// Whether the password is still the one that was proven, and the user may sign in.
-    async fn is_still(&self) -> Result<bool, Failure> {
+    ///
+    /// # Errors
+    /// [`Failure`]: the store is out of reach.
+    pub(super) async fn is_still(&self) -> Result<bool, Failure> {
         let Context { app, issuer, .. } = self.context;
         let user = &self.first.user;
         let stored = app.store.passwords_of(&issuer.id, std::slice::from_ref(user)).await?;

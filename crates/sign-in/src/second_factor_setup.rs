@@ -31,10 +31,10 @@ pub(super) async fn submit(
         return attempt.again(&interaction, SecondFactorError::Wrong).await;
     };
     let enrolled = app.store.authenticators(&issuer.id, user).await?;
-    if enrolled.set.totp.is_some() {
-        // Set up in another tab meanwhile: begins again, and is asked for a code of that one.
-        interaction.pending.first_factor = None;
-        return login_page::page(context, &interaction, attempt.asking, None, None);
+    // One was set up in another tab meanwhile; or the password was changed, and whoever knows the old one must not leave a
+    // generator behind.
+    if enrolled.set.totp.is_some() || !attempt.is_still().await? {
+        return begin_again(attempt, interaction);
     }
     let (stored, shown) = recovery_code::draw(user, &issuer.sign_in_key, &*app.random);
     let totp = Totp { secret: seal_secret(issuer, user, secret)?, added_at: now, last_step };
@@ -43,14 +43,12 @@ pub(super) async fn submit(
     set.recovery_codes = stored;
     let written = app.store.put_authenticators(&issuer.id, user, enrolled.revision, &set).await?;
     if written != AuthenticatorUpdate::Written {
-        interaction.pending.first_factor = None;
-        return login_page::page(context, &interaction, attempt.asking, None, None);
+        return begin_again(attempt, interaction);
     }
     context.audit(Event::TotpAdded, Some(user), Some(&attempt.asking.client.client_id));
     let proven = Proven::by(Factor::Password, attempt.first.at).and(Factor::Totp, now);
     let Some((id, session)) = attempt.sign_in(call, &interaction, &proven).await? else {
-        interaction.pending.first_factor = None;
-        return login_page::page(context, &interaction, attempt.asking, None, None);
+        return begin_again(attempt, interaction);
     };
     interaction.pending.first_factor = None;
     interaction.pending.signed_in_at = Some(session.auth_time);
@@ -68,4 +66,13 @@ pub(super) async fn submit(
     append(response.headers_mut(), set_cookie(issuer, &issuer.cookie, id.expose(), lives));
     append(response.headers_mut(), interaction.browser.cookie(issuer));
     Ok(response)
+}
+
+/// The login page: the password is asked for again.
+fn begin_again(
+    attempt: &Attempt<'_>,
+    mut interaction: Interaction<PendingAuthorization>,
+) -> Result<Response, Failure> {
+    interaction.pending.first_factor = None;
+    login_page::page(attempt.context, &interaction, attempt.asking, None, None)
 }

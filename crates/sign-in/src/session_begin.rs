@@ -23,46 +23,29 @@ pub(super) async fn begin(
     user: &User,
     amr: Amr,
 ) -> Result<Option<(SessionId, Session)>, Failure> {
-    let Call { context, received, durable, .. } = &mut *call;
-    let Context { app, issuer, .. } = &*context;
-    // Always a new id (session fixation): an id that the browser brought may be known to somebody else.
-    let id = app.store.place(ShardKind::Session).draw::<16>(ShardKind::Session, &*app.random);
-    let id = SessionId::new(id);
-    let mut session = new_session(context, user, &id, amr);
-    let old = session_of(context, received, durable).await?;
-    let dropped = match &old {
-        Some((_, old)) if old.user == user.id => session.succeed(old),
-        _ => None,
-    };
-    app.store.open_session(&issuer.id, &id, session.clone()).await?.take(durable);
-    // Checked after the session is stored. Whoever deactivates the user now either finds the session and ends it, or did
-    // so before, and this check sees that.
-    if !app.store.user(&issuer.id, &user.id).await?.is_some_and(|user| user.may_sign_in()) {
-        end_session(app, issuer, &id, &session, durable).await?;
-        return Ok(None);
+    let context = call.context.clone();
+    let Context { app, issuer, .. } = &context;
+    let id = drawn_id(&context);
+    let is_still =
+        async || Ok(app.store.user(&issuer.id, &user.id).await?.is_some_and(|user| user.may_sign_in()));
+    let begun = open(call, id, SignIn { user, amr, client: None }, is_still).await?;
+    if begun.is_some() {
+        session_quota::enforce(&context, &user.id).await;
     }
-    if let Some((id, old)) = old {
-        replace(context, user, (&id, &old), dropped, durable).await?;
-    }
-    call.settle().await?;
-    call.context.audit(Event::SignedIn, Some(&user.id), None);
-    session_quota::enforce(&call.context, &user.id).await;
-    Ok(Some((id, session)))
+    Ok(begun)
 }
 
-/// Somebody who has proven who they are, within an interaction.
+/// Somebody who has proven who they are.
 pub(super) struct SignIn<'a> {
     /// The user.
     pub(super) user: &'a User,
     /// How (`amr`, OpenID Connect Core 2).
     pub(super) amr: Amr,
-    /// The client that asked for it.
-    pub(super) client: &'a ClientId,
+    /// The client that asked for it, if one did.
+    pub(super) client: Option<&'a ClientId>,
 }
 
-/// Begins the session of an interaction, or returns the one that it has already begun. `is_still` is asked after the session
-/// is stored, whether what was proven still holds, and the user may sign in: whoever changes that now either finds the session
-/// and ends it, or did so before, and `is_still` sees that. `None`: it does not.
+/// Begins the session of an interaction, or returns the one that it has already begun. `None` and `is_still`: as of [`open`].
 ///
 /// # Errors
 /// [`Failure`]: the store is out of reach.
@@ -72,20 +55,39 @@ pub(super) async fn begin_for(
     sign_in: SignIn<'_>,
     is_still: impl AsyncFnOnce() -> Result<bool, Failure>,
 ) -> Result<Option<(SessionId, Session)>, Failure> {
-    let Call { context, received, durable, .. } = &mut *call;
-    let (Context { app, issuer, .. }, SignIn { user, amr, client }) = (&*context, sign_in);
-    // Always a new id (session fixation): an id that the browser brought may be known to somebody else.
-    let mut id = interaction.session_id(context, &user.id);
+    let Call { context, durable, .. } = &mut *call;
+    let Context { app, issuer, .. } = &*context;
+    let mut id = interaction.session_id(context, &sign_in.user.id);
     if let Some(session) = app.store.session(&issuer.id, &id, app.now()).await?.take(durable) {
         return Ok(Some((id, Session::clone(&session))));
     }
-    let mut session = new_session(context, user, &id, amr);
+    let session = new_session(context, &sign_in, &id);
     if app.store.revoked(&issuer.id, &session.lineage(&issuer.id)).await?.take(durable) {
         // The session of this interaction has ended. Its `sid` is revoked, and so would be everything issued under
         // it, so a fresh id is drawn.
-        id = SessionId::new(app.store.place(ShardKind::Session).draw::<16>(ShardKind::Session, &*app.random));
-        session = new_session(context, user, &id, amr);
+        id = drawn_id(context);
     }
+    open(call, id, sign_in, is_still).await
+}
+
+fn drawn_id(context: &Context) -> SessionId {
+    let app = &context.app;
+    SessionId::new(app.store.place(ShardKind::Session).draw::<16>(ShardKind::Session, &*app.random))
+}
+
+/// Opens a session, and ends or takes over the one that the browser had. The id is always a new one (session fixation): an id
+/// that the browser brought may be known to somebody else. `is_still` is asked after the session is stored, whether what was
+/// proven still holds, and the user may sign in: whoever changes that now either finds the session and ends it, or did so
+/// before, and `is_still` sees that. `None`: it does not. On return it is durable, with all that the request did before.
+async fn open(
+    call: &mut Call,
+    id: SessionId,
+    sign_in: SignIn<'_>,
+    is_still: impl AsyncFnOnce() -> Result<bool, Failure>,
+) -> Result<Option<(SessionId, Session)>, Failure> {
+    let Call { context, received, durable, .. } = &mut *call;
+    let (Context { app, issuer, .. }, user) = (&*context, sign_in.user);
+    let mut session = new_session(context, &sign_in, &id);
     let old = session_of(context, received, durable).await?;
     let dropped = match &old {
         Some((_, old)) if old.user == user.id => session.succeed(old),
@@ -100,21 +102,21 @@ pub(super) async fn begin_for(
         replace(context, user, (&id, &old), dropped, durable).await?;
     }
     call.settle().await?;
-    call.context.audit(Event::SignedIn, Some(&user.id), Some(client));
+    call.context.audit(Event::SignedIn, Some(&user.id), sign_in.client);
     Ok(Some((id, session)))
 }
 
 /// The session that a sign-in begins now.
-fn new_session(context: &Context, user: &User, id: &SessionId, amr: Amr) -> Session {
+fn new_session(context: &Context, sign_in: &SignIn<'_>, id: &SessionId) -> Session {
     let Context { app, issuer, .. } = context;
     let now = app.now();
     Session {
-        user: user.id.clone(),
+        user: sign_in.user.id.clone(),
         sid: sid_of(&issuer.id, id),
         auth_time: now,
         created_at: now,
         expires_at: now + issuer.settings.load().lifetimes.session,
-        amr,
+        amr: sign_in.amr,
         clients: Box::default(),
         predecessors: Default::default(),
     }

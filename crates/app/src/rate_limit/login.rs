@@ -117,6 +117,28 @@ impl RateLimits {
         self.logins.take(key, rule, now)
     }
 
+    /// Counts an attempt at a user's second factor, before it is checked, whatever address it comes from: whoever makes one
+    /// has proven the password, so nobody else can use the limit up, and a code has only six digits (NIST SP 800-63B 5.2.2).
+    ///
+    /// # Errors
+    /// [`Limited`]: too many were made.
+    pub fn check_second_factor(
+        &self,
+        issuer: &IssuerId,
+        user: &UserId,
+        now: Timestamp,
+    ) -> Result<(), Limited> {
+        let Some(rule) = self.rules.login.account.get() else { return Ok(()) };
+        self.logins.take(self.second_factor_key(issuer, user), rule, now)
+    }
+
+    /// The second factor was right: its attempt counts a tenth from now on.
+    pub fn right_second_factor(&self, issuer: &IssuerId, user: &UserId) {
+        if let Some(rule) = self.rules.login.account.get() {
+            self.logins.give_back(self.second_factor_key(issuer, user), rule);
+        }
+    }
+
     /// The most sessions that a user may have begun by signing in, if limited.
     pub fn sessions_per_user(&self) -> Option<u32> {
         self.rules.login.sessions.get()
@@ -129,6 +151,10 @@ impl RateLimits {
 
     fn login_key(&self, issuer: &IssuerId, name: &str, address: IpAddr) -> u64 {
         self.hashing.hash_one((0_u8, issuer, network(address), login_name(name)))
+    }
+
+    fn second_factor_key(&self, issuer: &IssuerId, user: &UserId) -> u64 {
+        self.hashing.hash_one((5_u8, issuer, user))
     }
 
     fn login_address_key(&self, address: IpAddr) -> u64 {

@@ -11,7 +11,7 @@ use crate::id_token_hint::IdTokenHint;
 use crate::redirect_uri;
 use crate::refusal::{Details, Reason};
 use crate::scope::{OFFLINE_ACCESS, Scope};
-use crate::session::Session;
+use crate::session::{AuthenticationMethod, Session};
 use crate::time::Timestamp;
 
 /// What the person has done on the provider's pages for this request, as its sealed interaction says.
@@ -69,6 +69,10 @@ pub fn decide(
     }
     if !signed_in_now && must_sign_in_again(request, session, now) {
         return ask_or(silent, Decision::Login { reauthenticate: true }, Reason::SignInTooOld, user);
+    }
+    // A session may be older than the setting, or begun for a client that does not require it.
+    if request.needs_second_factor && !session.amr.contains(AuthenticationMethod::Mfa) {
+        return ask_or(silent, Decision::Login { reauthenticate: true }, Reason::SecondFactorNeeded, user);
     }
     let scope = grantable(request, client, consent);
     if scope.is_empty() {

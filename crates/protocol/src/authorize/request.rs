@@ -9,7 +9,7 @@ use crate::pkce::{self, CodeChallenge};
 use crate::redirect_uri;
 use crate::refusal::{self, Details, Reason};
 use crate::scope::{self, OPENID, Scope};
-use crate::settings::IssuerSettings;
+use crate::settings::{IssuerSettings, SecondFactor};
 use crate::token::resource;
 
 /// The longest `nonce`, in bytes of its JSON form.
@@ -140,6 +140,8 @@ pub struct AuthorizationRequest<'p> {
     pub ui_locales: Option<&'p str>,
     /// The resources that the tokens are for (RFC 8707 2.1).
     pub resource: Vec<&'p str>,
+    /// Whether the sign-in must have had a second factor, by the settings of issuer and client.
+    pub needs_second_factor: bool,
 }
 
 /// The id of the client to load.
@@ -229,6 +231,7 @@ impl<'p> AuthorizationRequest<'p> {
             id_token_hint: sent.id_token_hint.value(),
             ui_locales: sent.ui_locales.value(),
             resource: Vec::new(),
+            needs_second_factor: settings.second_factor_for(&client.settings) == SecondFactor::Required,
         })
     }
 }

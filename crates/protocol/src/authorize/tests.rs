@@ -16,7 +16,7 @@ use crate::params::Params;
 use crate::pkce::PkcePolicy;
 use crate::scope::Scope;
 use crate::session::{Amr, AuthenticationMethod, Session};
-use crate::settings::{ClientOverrides, IssuerSettings};
+use crate::settings::{ClientOverrides, IssuerSettings, SecondFactor};
 use crate::time::Timestamp;
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
@@ -598,4 +598,16 @@ proptest! {
             Err(Rejection::Page(error)) => prop_assert_eq!(error.code.status(), 400),
         }
     }
+}
+
+#[test]
+fn a_session_without_a_second_factor_is_not_enough_where_one_is_required() {
+    let required = |case: &mut Case| case.client.settings.second_factor = Some(SecondFactor::Required);
+    Case::new(&[]).with(required).asks_login(true);
+    Case::new(&[NONE]).with(required).fails(ErrorCode::LoginRequired);
+    let proven = |case: &mut Case| {
+        let session = case.session.as_mut().unwrap();
+        session.amr = session.amr.with(AuthenticationMethod::Mfa);
+    };
+    Case::new(&[]).with(required).with(proven).issues("openid profile");
 }

@@ -327,8 +327,8 @@ reasons! {
             "The account has as many passkeys as it may have, or an id that is too long for a passkey."
             "Remove passkeys that are not used any more. An account can have passkeys if its id has 64 characters at most.";
         SecondFactorNeeded "second_factor_needed"
-            "The user has enrolled a second factor, and proved only one."
-            "Let the person sign in at the login page.";
+            "The user, the issuer or the client requires a second factor, and the sign-in had only one."
+            "Let the person sign in at the login page; a silent request cannot ask for it.";
         SignInOvertaken "sign_in_overtaken"
             "While the password was being checked it was changed, or the user was deactivated or deleted."
             "Sign in again with the new password.";

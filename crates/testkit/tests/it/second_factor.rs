@@ -8,7 +8,7 @@ use serde_json::json;
 use symbolon_crypto::one_time_password::hotp;
 use symbolon_crypto::secret::SecretBytes;
 use symbolon_sign_in::demo;
-use symbolon_testkit::{Answer, Browser, TokenSet, decode_jwt};
+use symbolon_testkit::{Answer, Browser, Options, TokenSet, decode_jwt};
 
 use crate::login::{PASSWORD, Scene, hidden};
 
@@ -206,4 +206,55 @@ fn cancel_goes_back_and_an_issuer_that_requires_it_binds_every_client() {
     let page = scene.at_login(&browser, &scene.rp.authorization_request());
     let answer = Scene::sign_in(&browser, &page, &scene.demo.email, &scene.demo.password);
     assert!(answer.location().starts_with(PATH), "{answer:?}");
+}
+
+/// Signed in by the password alone, for a client or at a time that asked for no more.
+#[test]
+fn an_earlier_session_is_not_enough_where_a_second_factor_is_required() {
+    let scene = Scene::new();
+    let (browser, _) = scene.signed_in();
+    let silent = scene.rp.authorization_request().with("prompt", "none").path();
+    assert!(browser.get(&silent).redirected("code").is_some());
+    require(&scene);
+    assert_eq!(browser.get(&silent).redirected("error").as_deref(), Some("login_required"));
+    let page = scene.at_login(&browser, &scene.rp.authorization_request());
+    let answer = Scene::sign_in(&browser, &page, &scene.demo.email, &scene.demo.password);
+    assert!(answer.location().starts_with(PATH), "{answer:?}");
+}
+
+/// Whoever knows the old password must not leave a generator behind.
+#[test]
+fn no_generator_is_set_up_with_a_password_that_was_changed() {
+    let scene = Scene::new();
+    require(&scene);
+    let browser = scene.server.browser();
+    let page = after_password(&scene, &browser);
+    let typed = between(&page.body, "<code id=\"secret\" dir=\"ltr\">", "</code>").replace(' ', "");
+    let secret = SecretBytes::new(BASE32_NOPAD.decode(typed.as_bytes()).unwrap());
+    let phone = Phone { secret, recovery_codes: Vec::new() };
+    let body = json!({ "password": "another battery staple" });
+    assert!(scene.server.admin("POST", "/users/other/password", Some(body)).status < 300);
+    let answer = confirm(&browser, &page, &phone.code(&scene));
+    assert!(answer.body.contains("id=\"password\""), "{answer:?}");
+    let kept = scene.server.admin("GET", "/users/other/authenticators", None);
+    assert!(!kept.body.contains("added_at"), "{kept:?}");
+}
+
+/// Attempts count for the account, and nobody else can use them up: they need the password.
+#[test]
+fn attempts_at_a_second_factor_are_limited() {
+    let scene = Scene::with(Options::default().one_node().env("SYMBOLON_RATE_LIMITS", "on"));
+    let phone = enrolled(&scene);
+    for _ in 0..30 {
+        let stranger = scene.server.browser();
+        let login = scene.at_login(&stranger, &scene.rp.authorization_request());
+        Scene::sign_in(&stranger, &login, "second factor of other", "no password");
+        scene.server.clock.advance(Duration::from_secs(20));
+    }
+    let browser = scene.server.browser();
+    let page = after_password(&scene, &browser);
+    let statuses: Vec<u16> = (0..30).map(|_| confirm(&browser, &page, "000000").status).collect();
+    assert_eq!((statuses[0], statuses[29]), (403, 429), "{statuses:?}");
+    scene.server.clock.advance(Duration::from_secs(120));
+    assert!(is_in(&confirm(&browser, &page, &phone.code(&scene))));
 }

@@ -11,14 +11,12 @@
 
 mod baseline;
 mod callgrind;
-mod lines;
 mod operation;
 
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 use symbolon_crypto::algorithm::Algorithm;
@@ -29,7 +27,6 @@ use symbolon_loadtest::seed::{Seed, SeedOptions, harvest_codes, plant};
 use tokio::runtime::Runtime;
 
 use callgrind::Counted;
-use lines::{Lines, Shared};
 
 pub use baseline::{ALLOWED_PERCENT, Baseline, Comparison};
 pub use operation::Operation;
@@ -64,55 +61,22 @@ impl CountOptions {
     }
 }
 
-/// How many servers are counted at the same time. Each has operations of its own, and executes one request after the other; what
-/// another process does is in nobody's count.
-const AT_ONCE: usize = 2;
-
-/// Starts servers under callgrind, sends each some of the operations, one after the other, and returns the instructions per
-/// request. Reports its progress on `progress`.
+/// Starts the server under callgrind, sends it one operation after the other, and returns the instructions per request.
+/// Reports its progress on `progress`.
 ///
 /// # Errors
 /// [`LoadtestError`] if valgrind cannot be started or does not answer, or if any answer was wrong.
 pub fn count(options: &CountOptions, progress: &mut (dyn Write + Send)) -> Result<Counts, LoadtestError> {
-    let progress = Shared::new(progress);
-    let counted: Vec<Result<Counts, LoadtestError>> = thread::scope(|scope| {
-        let counting: Vec<_> = shares(&options.operations)
-            .into_iter()
-            .map(|operations| {
-                let progress = &progress;
-                scope.spawn(move || count_share(options, &operations, &mut Lines::to(progress)))
-            })
-            .collect();
-        counting.into_iter().map(|thread| thread.join().expect("a count")).collect()
-    });
-    let mut counts = Counts::new();
-    for share in counted {
-        counts.extend(share?);
-    }
-    Ok(counts)
-}
-
-/// The operations of each server: every other one, so that the long ones, which stand side by side, are shared out.
-fn shares(operations: &[Operation]) -> Vec<Vec<Operation>> {
-    let share = |first| operations.iter().copied().skip(first).step_by(AT_ONCE).collect::<Vec<_>>();
-    (0..AT_ONCE).map(share).filter(|share| !share.is_empty()).collect()
-}
-
-fn count_share(
-    options: &CountOptions,
-    operations: &[Operation],
-    progress: &mut (dyn Write + Send),
-) -> Result<Counts, LoadtestError> {
     // The server's output is read on this runtime while the load blocks.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-    let counts = run(&runtime, (options, operations), progress);
+    let counts = run(&runtime, options, progress);
     runtime.shutdown_background();
     counts
 }
 
 fn run(
     runtime: &Runtime,
-    (options, operations): (&CountOptions, &[Operation]),
+    options: &CountOptions,
     progress: &mut (dyn Write + Send),
 ) -> Result<Counts, LoadtestError> {
     let seeding = SeedOptions {
@@ -129,7 +93,7 @@ fn run(
     })?;
     counted.count_from_now_on()?;
     let mut counts = Counts::new();
-    for operation in operations {
+    for operation in &options.operations {
         if operation.has_minimal_id_tokens() {
             counted.set_id_token_claims(&seed.client.id, "minimal")?;
         }
@@ -198,11 +162,11 @@ impl Counting<'_> {
             if scenario == Scenario::Code {
                 let codes = usize::try_from(self.options.requests).unwrap_or(usize::MAX);
                 self.runtime.block_on(harvest_codes(self.seed, codes))?;
-                thread::sleep(SETTLE);
+                std::thread::sleep(SETTLE);
             }
             counted.zero()?;
             visitors = self.ask(self.options.requests, visitors)?;
-            thread::sleep(SETTLE);
+            std::thread::sleep(SETTLE);
             let instructions = counted.instructions(self.operation.name())?;
             if slice > 0 {
                 slices.push(instructions / self.options.requests.max(1));
@@ -231,14 +195,6 @@ impl Counting<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_operation_is_counted_by_one_server() {
-        let shares = shares(&Operation::ALL);
-        assert_eq!(shares.len(), AT_ONCE);
-        assert_eq!(shares.iter().map(Vec::len).sum::<usize>(), Operation::ALL.len());
-        assert_eq!(super::shares(&[Operation::ALL[0]]), [[Operation::ALL[0]]]);
-    }
 
     #[test]
     fn the_lower_figure_of_two_counts_is_kept() {

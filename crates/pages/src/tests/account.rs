@@ -139,7 +139,10 @@ fn every_visible_field_has_a_label() {
     for (name, html) in pages() {
         for field in html.split("<input").skip(1).chain(html.split("<textarea").skip(1)) {
             let field = field.split('>').next().unwrap();
-            if field.contains("type=\"hidden\"") || field.contains("aria-hidden") || field.contains("checkbox") {
+            if field.contains("type=\"hidden\"")
+                || field.contains("aria-hidden")
+                || field.contains("checkbox")
+            {
                 continue;
             }
             let id = field.split("id=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();

@@ -25,6 +25,7 @@ mod second_factor_setup;
 mod session_begin;
 mod session_end;
 mod session_quota;
+mod sign_in_goal;
 mod signed_in;
 
 pub use assets::asset_routes;

@@ -45,7 +45,7 @@ pub(super) async fn submit(
     if written != AuthenticatorUpdate::Written {
         return begin_again(attempt, interaction);
     }
-    context.audit(Event::TotpAdded, Some(user), Some(&attempt.asking.client.client_id));
+    context.audit(Event::TotpAdded, Some(user), attempt.asking.client_id());
     let proven = Proven::by(Factor::Password, attempt.first.at).and(Factor::Totp, now);
     let Some((id, session)) = attempt.sign_in(call, &interaction, &proven).await? else {
         return begin_again(attempt, interaction);

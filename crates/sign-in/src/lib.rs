@@ -1,7 +1,8 @@
-//! The endpoints that a person's browser calls: authorization, the pages for login, consent and logout, and the
-//! walk-through of development mode. [`ENDPOINTS`] are their rows in the endpoint table. Applications that draw their own
+//! The endpoints that a person's browser calls: authorization, the pages for login, consent, logout and the account, and
+//! the walk-through of development mode. [`ENDPOINTS`] are their rows in the endpoint table. Applications that draw their own
 //! pages sign people in by the login API, whose rows are [`LOGIN_API`].
 
+mod account;
 mod assets;
 mod authorize;
 mod consent;

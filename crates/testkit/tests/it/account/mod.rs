@@ -1,0 +1,62 @@
+//! The account pages over HTTP.
+
+mod applications;
+mod data;
+mod password;
+mod profile;
+mod sessions;
+mod sign_in;
+
+use symbolon_testkit::{Answer, Browser};
+
+use crate::login::{Scene, hidden};
+
+/// A browser in which a person has signed in on the way to an account page.
+fn signed_in(scene: &Scene, username: &str, password: &str) -> Browser {
+    let browser = scene.server.browser();
+    let sent = browser.get("/account");
+    let answer = fill_in(&browser, &browser.get(&sent.location()), username, password);
+    assert_eq!((answer.status, &*answer.location()), (303, "/account"), "{answer:?}");
+    browser
+}
+
+fn demo(scene: &Scene) -> Browser {
+    signed_in(scene, &scene.demo.email, &scene.demo.password)
+}
+
+/// Fills the sign-in page in.
+fn fill_in(browser: &Browser, page: &Answer, username: &str, password: &str) -> Answer {
+    let (transaction, csrf) = hidden(page);
+    let form = [
+        ("transaction", &*transaction),
+        ("csrf_token", &*csrf),
+        ("username", username),
+        ("password", password),
+    ];
+    browser.post("/login", &form)
+}
+
+/// Sends the form of a page that is opened now.
+fn send(browser: &Browser, path: &str, fields: &[(&str, &str)]) -> Answer {
+    let page = browser.get(path);
+    assert_eq!(page.status, 200, "{page:?}");
+    send_of(browser, path, &page, fields)
+}
+
+/// Sends the form of a page that was opened before.
+fn send_of(browser: &Browser, path: &str, page: &Answer, fields: &[(&str, &str)]) -> Answer {
+    let hidden: Vec<(&str, String)> = ["csrf_token", "seen", "state"]
+        .into_iter()
+        .filter_map(|name| Some((name, page.field(name)?)))
+        .collect();
+    let mut form: Vec<(&str, &str)> = hidden.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    form.extend_from_slice(fields);
+    browser.post(path, &form)
+}
+
+/// The newest audit record of an event.
+fn audited(scene: &Scene, event: &str) -> serde_json::Value {
+    scene.server.drain_audit();
+    let found = scene.server.admin("GET", &format!("/audit-logs?event={event}"), None).json();
+    found["audit_logs"][0].clone()
+}

@@ -43,8 +43,8 @@ mod tests;
 
 pub use account::{
     AccountDataPage, AccountDeletedPage, AccountFrame, AccountNotice, AccountPage, AccountPlace,
-    ApplicationView, ApplicationsPage, AttributeField, AttributeInput, PasswordPage, ProfileField,
-    ProfilePage, SessionView, SessionsPage,
+    ApplicationView, ApplicationsPage, AttributeField, AttributeInput, GeneratorPage, NewPasskeyPage,
+    PasskeyView, PasswordPage, ProfileField, ProfilePage, SecurityPage, SessionView, SessionsPage,
 };
 pub use asset::{Asset, assets, stylesheet};
 pub use error_page::ErrorPage;

@@ -3,6 +3,7 @@
 mod data;
 mod grants;
 mod profile;
+mod security;
 mod sessions;
 
 use askama::Template;
@@ -14,6 +15,7 @@ use crate::{Language, Texts};
 pub use data::{AccountDataPage, AccountDeletedPage};
 pub use grants::{ApplicationView, ApplicationsPage};
 pub use profile::{AttributeField, AttributeInput, PasswordPage, ProfileField, ProfilePage};
+pub use security::{GeneratorPage, NewPasskeyPage, PasskeyView, SecurityPage};
 pub use sessions::{SessionView, SessionsPage};
 
 /// One of the account pages.
@@ -25,6 +27,8 @@ pub enum AccountPlace {
     Profile,
     /// `/account/password`
     Password,
+    /// `/account/security`, and the pages below it
+    Security,
     /// `/account/sessions`
     Sessions,
     /// `/account/applications`
@@ -35,8 +39,15 @@ pub enum AccountPlace {
 
 impl AccountPlace {
     /// Every page, in the order of the navigation.
-    pub const ALL: [Self; 6] =
-        [Self::Overview, Self::Profile, Self::Password, Self::Sessions, Self::Applications, Self::Data];
+    pub const ALL: [Self; 7] = [
+        Self::Overview,
+        Self::Profile,
+        Self::Password,
+        Self::Security,
+        Self::Sessions,
+        Self::Applications,
+        Self::Data,
+    ];
 
     /// The path below the issuer.
     pub const fn path(self) -> &'static str {
@@ -44,6 +55,7 @@ impl AccountPlace {
             Self::Overview => "/account",
             Self::Profile => "/account/profile",
             Self::Password => "/account/password",
+            Self::Security => "/account/security",
             Self::Sessions => "/account/sessions",
             Self::Applications => "/account/applications",
             Self::Data => "/account/data",
@@ -55,6 +67,7 @@ impl AccountPlace {
             Self::Overview => texts.account_nav_overview,
             Self::Profile => texts.account_nav_profile,
             Self::Password => texts.account_nav_password,
+            Self::Security => texts.account_nav_security,
             Self::Sessions => texts.account_nav_sessions,
             Self::Applications => texts.account_nav_applications,
             Self::Data => texts.account_nav_data,
@@ -66,6 +79,7 @@ impl AccountPlace {
             Self::Overview => "",
             Self::Profile => texts.account_lead_profile,
             Self::Password => texts.account_lead_password,
+            Self::Security => texts.account_lead_security,
             Self::Sessions => texts.account_lead_sessions,
             Self::Applications => texts.account_lead_applications,
             Self::Data => texts.account_lead_data,
@@ -80,6 +94,14 @@ pub enum AccountNotice {
     Saved,
     /// The password is changed.
     PasswordChanged,
+    /// A passkey is added.
+    PasskeyAdded,
+    /// A passkey is removed.
+    PasskeyRemoved,
+    /// A generator of one-time passwords is set up.
+    GeneratorSet,
+    /// The generator is removed.
+    GeneratorRemoved,
     /// A session is ended.
     SessionsEnded,
     /// An application's access is ended.
@@ -98,6 +120,16 @@ pub enum AccountNotice {
     WrongPassword,
     /// The present password was not typed.
     NeedsPassword,
+    /// The code is not the generator's.
+    WrongCode,
+    /// The browser's new passkey was not accepted.
+    PasskeyFailed,
+    /// There may be no more passkeys.
+    NoRoom,
+    /// Without this passkey, nothing would be left to sign in with.
+    LastWay,
+    /// Everybody must have a second factor.
+    SecondFactorRequired,
     /// The new password is too short.
     TooShort,
     /// The new password is too long.
@@ -125,6 +157,10 @@ impl AccountNotice {
         match self {
             Self::Saved => Some("saved"),
             Self::PasswordChanged => Some("password"),
+            Self::PasskeyAdded => Some("passkey_added"),
+            Self::PasskeyRemoved => Some("passkey_removed"),
+            Self::GeneratorSet => Some("generator"),
+            Self::GeneratorRemoved => Some("generator_removed"),
             Self::SessionsEnded => Some("sessions"),
             Self::AccessEnded => Some("access"),
             _ => None,
@@ -133,7 +169,16 @@ impl AccountNotice {
 
     /// The notice of a word.
     pub fn of_word(word: &str) -> Option<Self> {
-        let done = [Self::Saved, Self::PasswordChanged, Self::SessionsEnded, Self::AccessEnded];
+        let done = [
+            Self::Saved,
+            Self::PasswordChanged,
+            Self::PasskeyAdded,
+            Self::PasskeyRemoved,
+            Self::GeneratorSet,
+            Self::GeneratorRemoved,
+            Self::SessionsEnded,
+            Self::AccessEnded,
+        ];
         done.into_iter().find(|notice| notice.word() == Some(word))
     }
 
@@ -145,6 +190,10 @@ impl AccountNotice {
         let text = match self {
             Self::Saved => texts.account_saved,
             Self::PasswordChanged => texts.account_password_changed,
+            Self::PasskeyAdded => texts.account_passkey_added,
+            Self::PasskeyRemoved => texts.account_passkey_removed,
+            Self::GeneratorSet => texts.account_generator_set,
+            Self::GeneratorRemoved => texts.account_generator_removed,
             Self::SessionsEnded => texts.account_sessions_ended,
             Self::AccessEnded => texts.account_access_ended,
             Self::Expired => texts.account_expired,
@@ -154,6 +203,11 @@ impl AccountNotice {
             Self::Invalid(why) => return texts.account_invalid.with(why),
             Self::WrongPassword => texts.account_wrong_password,
             Self::NeedsPassword => texts.account_needs_password,
+            Self::WrongCode => texts.account_wrong_code,
+            Self::PasskeyFailed => texts.account_passkey_failed,
+            Self::NoRoom => texts.security_passkeys_full,
+            Self::LastWay => texts.account_last_way,
+            Self::SecondFactorRequired => texts.security_generator_required,
             Self::TooShort => texts.account_too_short,
             Self::TooLong => texts.account_too_long,
             Self::Common => texts.account_common,
@@ -184,7 +238,7 @@ pub struct AccountFrame {
 }
 
 impl AccountFrame {
-    fn places(&self) -> [AccountPlace; 6] {
+    fn places(&self) -> [AccountPlace; 7] {
         AccountPlace::ALL
     }
 
@@ -264,7 +318,9 @@ mod tests {
 
     #[test]
     fn only_what_was_done_has_a_word() {
-        for word in ["saved", "password", "sessions", "access"] {
+        for word in
+            ["saved", "password", "passkey_added", "passkey_removed", "generator", "sessions", "access"]
+        {
             let notice = AccountNotice::of_word(word).unwrap();
             assert!(notice.word() == Some(word) && !notice.is_error());
         }

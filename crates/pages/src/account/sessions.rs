@@ -41,6 +41,7 @@ impl SessionView {
             "pwd" => texts.method_pwd,
             "otp" => texts.method_otp,
             "hwk" => texts.method_hwk,
+            "swk" => texts.method_swk,
             "mfa" => texts.method_mfa,
             "admin_api" => texts.method_admin_api,
             other => other,

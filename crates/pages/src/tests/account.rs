@@ -105,6 +105,47 @@ fn data() -> AccountDataPage {
     }
 }
 
+fn security() -> SecurityPage {
+    let passkey = |used: Option<u64>| PasskeyView {
+        id: HOSTILE.into(),
+        name: HOSTILE.into(),
+        is_synced: used.is_some(),
+        added: 0,
+        used,
+    };
+    SecurityPage {
+        language: Language::English,
+        issuer_name: HOSTILE.into(),
+        frame: frame(AccountPlace::Security),
+        passkeys: vec![passkey(None), passkey(Some(90_000))],
+        may_add_passkey: true,
+        rp_id: HOSTILE.into(),
+        user_handle: HOSTILE.into(),
+        generator: Some(0),
+        is_required: false,
+        recovery_codes: 7,
+    }
+}
+
+fn generator() -> GeneratorPage {
+    GeneratorPage {
+        language: Language::English,
+        issuer_name: HOSTILE.into(),
+        frame: frame(AccountPlace::Security),
+        setup: SecondFactorSetup::new("otpauth://totp/x", HOSTILE).unwrap(),
+        sealed: HOSTILE.into(),
+    }
+}
+
+fn new_passkey() -> NewPasskeyPage {
+    NewPasskeyPage {
+        language: Language::English,
+        issuer_name: HOSTILE.into(),
+        frame: frame(AccountPlace::Security),
+        options: HOSTILE.into(),
+    }
+}
+
 /// Every account page by name.
 pub(super) fn pages() -> Vec<(&'static str, String)> {
     let (language, issuer_name) = (Language::English, HOSTILE.to_owned());
@@ -114,6 +155,9 @@ pub(super) fn pages() -> Vec<(&'static str, String)> {
         ("account-overview", overview.render().unwrap()),
         ("account-profile", profile().render().unwrap()),
         ("account-password", password().render().unwrap()),
+        ("account-security", security().render().unwrap()),
+        ("account-generator", generator().render().unwrap()),
+        ("account-passkey", new_passkey().render().unwrap()),
         ("account-sessions", sessions().render().unwrap()),
         ("account-applications", applications().render().unwrap()),
         ("account-data", data().render().unwrap()),

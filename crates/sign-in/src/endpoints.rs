@@ -8,6 +8,7 @@ use symbolon_pages::AccountPlace;
 use symbolon_protocol::discovery::path;
 use symbolon_telemetry::Endpoint as Label;
 
+use crate::account::security::{generator, passkey};
 use crate::interaction::Page;
 use crate::{
     account, authorize, consent, consent_page, login, login_page, logout, outbox, root_page, second_factor,
@@ -50,7 +51,7 @@ const OF_ADDRESS: Limit = Limit::Address(EndpointClass::Authorize);
 const OF_LOGOUT: Limit = Limit::Address(EndpointClass::Logout);
 
 /// The endpoints that people's browsers call, the busiest first.
-pub static ENDPOINTS: [Endpoint; 25] = [
+pub static ENDPOINTS: [Endpoint; 31] = [
     page(path::AUTHORIZATION, GET_THAT_CHANGES_OR_POST, Label::Authorize, OF_ADDRESS, |call| {
         Box::pin(authorize::authorize(call))
     }),
@@ -85,6 +86,14 @@ pub static ENDPOINTS: [Endpoint; 25] = [
         Box::pin(account::password::show(call))
     }),
     account_page(AccountPlace::Password.path(), POST, |call| Box::pin(account::password::submit(call))),
+    account_page(AccountPlace::Security.path(), GET_THAT_CHANGES, |call| {
+        Box::pin(account::security::show(call))
+    }),
+    account_page(AccountPlace::Security.path(), POST, |call| Box::pin(account::security::submit(call))),
+    account_page(generator::PATH, GET_THAT_CHANGES, |call| Box::pin(generator::show(call))),
+    account_page(generator::PATH, POST, |call| Box::pin(generator::submit(call))),
+    account_page(passkey::PATH, GET_THAT_CHANGES, |call| Box::pin(passkey::show(call))),
+    account_page(passkey::PATH, POST, |call| Box::pin(passkey::submit(call))),
     account_page(AccountPlace::Sessions.path(), GET_THAT_CHANGES, |call| {
         Box::pin(account::sessions::show(call))
     }),

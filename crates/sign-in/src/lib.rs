@@ -7,6 +7,7 @@ mod assets;
 mod authorize;
 mod consent;
 mod consent_page;
+mod credential_news;
 pub mod demo;
 mod endpoints;
 mod first_factor;

@@ -159,7 +159,8 @@ pub(super) fn seal_secret(
     sealed.map_err(|error| Failure::Internal(error.to_string()))
 }
 
-fn open_secret(issuer: &IssuerState, user: &UserId, sealed: &str) -> Option<TotpSecret> {
+/// Opens what [`seal_secret`] sealed.
+pub(super) fn open_secret(issuer: &IssuerState, user: &UserId, sealed: &str) -> Option<TotpSecret> {
     let opened: SecretBytes = issuer.interactions.open(&format!("{SEALED_SECRET} {user}"), sealed).ok()?;
     Some(TotpSecret::from_bytes(opened))
 }

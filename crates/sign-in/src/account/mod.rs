@@ -9,6 +9,7 @@ pub(super) mod data;
 pub(super) mod password;
 mod present_password;
 pub(super) mod profile;
+pub(super) mod security;
 pub(super) mod sessions;
 
 use std::sync::Arc;
@@ -137,8 +138,18 @@ fn status(notice: Option<&AccountNotice>) -> StatusCode {
     match notice {
         None => StatusCode::OK,
         Some(notice) if notice.word().is_some() => StatusCode::OK,
-        Some(AccountNotice::WrongPassword | AccountNotice::Expired) => StatusCode::FORBIDDEN,
-        Some(AccountNotice::ChangedMeanwhile | AccountNotice::Taken) => StatusCode::CONFLICT,
+        Some(
+            AccountNotice::WrongPassword
+            | AccountNotice::WrongCode
+            | AccountNotice::SecondFactorRequired
+            | AccountNotice::Expired,
+        ) => StatusCode::FORBIDDEN,
+        Some(
+            AccountNotice::ChangedMeanwhile
+            | AccountNotice::Taken
+            | AccountNotice::NoRoom
+            | AccountNotice::LastWay,
+        ) => StatusCode::CONFLICT,
         Some(AccountNotice::TooManyAttempts { .. }) => StatusCode::TOO_MANY_REQUESTS,
         Some(AccountNotice::Busy) => StatusCode::SERVICE_UNAVAILABLE,
         Some(_) => StatusCode::BAD_REQUEST,

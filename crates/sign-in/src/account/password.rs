@@ -4,6 +4,7 @@ use axum::response::Response;
 use serde_json::json;
 use symbolon_crypto::encoding;
 use symbolon_crypto::secret::SecretString;
+use symbolon_mail::Message;
 use symbolon_pages::{AccountNotice, AccountPlace, Language, PasswordPage};
 use symbolon_protocol::event::Event;
 use symbolon_protocol::params::Params;
@@ -12,6 +13,7 @@ use symbolon_protocol::user::PasswordHash;
 
 use super::sessions::end_others;
 use super::{Person, Visitor, by_themselves, done, form, status, told, visitor};
+use crate::credential_news;
 use crate::sign_in_goal::Freshness;
 use symbolon_app::http::{Call, Context, Failure};
 
@@ -89,6 +91,8 @@ async fn change(
     }
     let detail = by_themselves(json!({ "password": "set", "changes": { "password": "changed" } }));
     context.audit_change(Event::UserUpdated, &person.user.id, None, detail);
+    let message = Message::PasswordChanged { at: app.now() };
+    credential_news::tell(&context, &call.received, &person.user, message).await;
     if params.get("end_others")?.is_some() {
         end_others(call, person).await?;
     }

@@ -4,8 +4,11 @@ mod applications;
 mod data;
 mod password;
 mod profile;
+mod security;
 mod sessions;
 mod sign_in;
+
+use std::time::Duration;
 
 use symbolon_testkit::{Answer, Browser};
 
@@ -59,4 +62,27 @@ fn audited(scene: &Scene, event: &str) -> serde_json::Value {
     scene.server.drain_audit();
     let found = scene.server.admin("GET", &format!("/audit-logs?event={event}"), None).json();
     found["audit_logs"][0].clone()
+}
+
+/// The mails that were sent, by their templates in alphabetical order, once there are so many.
+fn mails(scene: &Scene, count: usize) -> Vec<String> {
+    for _ in 0..200 {
+        scene.server.drain_audit();
+        let found = scene.server.admin("GET", "/audit-logs?event=mail.sent", None).json();
+        let sent = found["audit_logs"].as_array().expect("records");
+        if sent.len() >= count {
+            let mut names: Vec<String> =
+                sent.iter().map(|mail| mail["detail"]["template"].as_str().unwrap().to_owned()).collect();
+            names.sort();
+            return names;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("no {count} mails were sent");
+}
+
+/// The id of the demo's user.
+fn demo_id(scene: &Scene) -> String {
+    let found = scene.server.admin("GET", &format!("/users?search={}", scene.demo.email), None).json();
+    found["users"][0]["id"].as_str().expect("an id").to_owned()
 }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use symbolon_crypto::secret::SecretString;
 use symbolon_pages::{AccountDataPage, AccountDeletedPage, AccountNotice, AccountPlace, Language};
 use symbolon_protocol::attribute::Party;
+use symbolon_protocol::authenticator::{AuthenticatorSet, Passkey};
 use symbolon_protocol::event::Event;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::session::AuthenticationMethod;
@@ -103,6 +104,7 @@ async fn document(context: &Context, person: &Person) -> Result<Value, Failure> 
             "refresh_tokens": grant.families,
         }));
     }
+    let enrolled = app.store.authenticators(&issuer.id, &person.user.id).await?;
     let consents = app.store.consents_of(&issuer.id, &person.user.id).await?;
     let consents = consents.iter().map(|(client, consent)| {
         json!({ "client_id": client, "scope": consent.scope, "granted_at": consent.granted_at })
@@ -118,7 +120,26 @@ async fn document(context: &Context, person: &Person) -> Result<Value, Failure> 
         "applications": grants,
         "consents": consents.collect::<Vec<_>>(),
         "has_password": person.hash(context).await?.is_some(),
+        "authenticators": authenticators(&enrolled.set),
     }))
+}
+
+/// What the person has enrolled, without keys and secrets.
+fn authenticators(set: &AuthenticatorSet) -> Value {
+    let passkey = |passkey: &Passkey| {
+        json!({
+            "id": passkey.id,
+            "name": passkey.name,
+            "is_synced": passkey.is_synced,
+            "created_at": passkey.created_at,
+            "last_used_at": passkey.last_used_at,
+        })
+    };
+    json!({
+        "passkeys": set.passkeys.iter().map(passkey).collect::<Vec<_>>(),
+        "totp": set.totp.as_ref().map(|totp| json!({ "added_at": totp.added_at })),
+        "recovery_codes": set.recovery_codes.len(),
+    })
 }
 
 /// The record, without attributes that the person may not see.

@@ -27,6 +27,8 @@ fn a_copy_has_everything_but_secrets() {
     assert_eq!(document["applications"][0]["client_name"], "Symbolon walk-through");
     assert_eq!(document["consents"].as_array().unwrap().len(), 1);
     assert_eq!(document["has_password"], true);
+    let none = json!({ "passkeys": [], "totp": null, "recovery_codes": 0 });
+    assert_eq!(document["authenticators"], none);
     let session = browser.cookie("symbolon_session").unwrap();
     assert!(!copy.body.contains("argon2") && !copy.body.contains(&session));
     assert_eq!(scene.server.browser().get("/account/data/export").status, 302);

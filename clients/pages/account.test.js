@@ -8,7 +8,17 @@ import { fixtures } from "./application.js";
 
 const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const PICTURES = process.env.SYMBOLON_PICTURES_TO;
-const PATHS = ["", "/profile", "/password", "/sessions", "/applications", "/data"];
+const PATHS = [
+  "",
+  "/profile",
+  "/password",
+  "/security",
+  "/security/generator",
+  "/security/passkey",
+  "/sessions",
+  "/applications",
+  "/data",
+];
 
 let browser;
 before(async () => {
@@ -36,7 +46,17 @@ async function signedIn(run, options = {}) {
   }
 }
 
-const NAMES = ["overview", "profile", "password", "sessions", "applications", "data"];
+const NAMES = [
+  "overview",
+  "profile",
+  "password",
+  "security",
+  "generator",
+  "passkey",
+  "sessions",
+  "applications",
+  "data",
+];
 
 for (const colorScheme of ["light", "dark"]) {
   for (const width of [390, 1280]) {
@@ -81,3 +101,72 @@ for (const javaScriptEnabled of [true, false]) {
       await other.waitForSelector("#sign-in");
     }));
 }
+
+/** A device with a fingerprint reader, by the protocol of Chromium's developer tools. */
+async function withFingerprint(context, page) {
+  const tools = await context.newCDPSession(page);
+  await tools.send("WebAuthn.enable");
+  const options = {
+    protocol: "ctap2",
+    transport: "internal",
+    hasResidentKey: true,
+    hasUserVerification: true,
+    isUserVerified: true,
+    automaticPresenceSimulation: true,
+  };
+  const { authenticatorId } = await tools.send("WebAuthn.addVirtualAuthenticator", { options });
+  return {
+    credentials: async () => (await tools.send("WebAuthn.getCredentials", { authenticatorId })).credentials,
+    refuse: () => tools.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified: false }),
+  };
+}
+
+test("a passkey is added, renamed and removed, also from the browser's list", () =>
+  signedIn(async (page, context) => {
+    const device = await withFingerprint(context, page);
+    await page.goto(`${fixtures.base_url}/account/security`);
+    await page.click("#add-passkey");
+    assert.equal(await page.isVisible("#passkey-unsupported"), false);
+    await page.fill("#name", "Laptop");
+    await page.click("#add");
+    await page.waitForSelector("#notice[role=status]");
+    assert.equal(await page.inputValue(".entry-form input[name=name]"), "Laptop");
+    assert.equal((await device.credentials()).length, 1);
+    await page.click("#add-passkey");
+    await page.click("#add");
+    await page.waitForSelector("#passkey-exists:not([hidden])");
+    await page.click("#cancel");
+    await page.fill(".entry-form input[name=name]", "Old laptop");
+    await page.click(".entry-form button[name=rename]");
+    await page.waitForSelector("#notice[role=status]");
+    assert.equal(await page.inputValue(".entry-form input[name=name]"), "Old laptop");
+    await page.click(".entry-form button[name=remove]");
+    await page.waitForSelector("#notice[role=status]");
+    assert.equal(await page.locator(".entry-form").count(), 0);
+    if (await page.evaluate(() => "signalAllAcceptedCredentials" in PublicKeyCredential)) {
+      await page.waitForTimeout(500);
+      assert.equal((await device.credentials()).length, 0, "the browser has forgotten it, too");
+    }
+  }));
+
+test("a passkey that was not made says so, and can be tried again", () =>
+  signedIn(async (page, context) => {
+    const device = await withFingerprint(context, page);
+    await device.refuse();
+    await page.goto(`${fixtures.base_url}/account/security/passkey`);
+    await page.click("#add");
+    await page.waitForSelector("#passkey-failed:not([hidden])");
+    assert.equal(await page.isEnabled("#add"), true);
+  }));
+
+test("without scripts the page says what a passkey needs", () =>
+  signedIn(
+    async (page) => {
+      await page.goto(`${fixtures.base_url}/account/security/passkey`);
+      assert.equal(await page.isVisible("#passkey-unsupported"), true);
+      assert.equal(await page.isEnabled("#add"), false);
+      await page.click("#cancel");
+      await page.waitForSelector("#passkeys");
+    },
+    { javaScriptEnabled: false },
+  ));

@@ -57,28 +57,29 @@ fn send_of(browser: &Browser, path: &str, page: &Answer, fields: &[(&str, &str)]
     browser.post(path, &form)
 }
 
-/// The newest audit record of an event.
+/// The newest audit record of an event. Afterwards nothing more is written to the audit log.
 fn audited(scene: &Scene, event: &str) -> serde_json::Value {
     scene.server.drain_audit();
     let found = scene.server.admin("GET", &format!("/audit-logs?event={event}"), None).json();
     found["audit_logs"][0].clone()
 }
 
-/// The mails that were sent, by their templates in alphabetical order, once there are so many.
-fn mails(scene: &Scene, count: usize) -> Vec<String> {
-    for _ in 0..200 {
-        scene.server.drain_audit();
-        let found = scene.server.admin("GET", "/audit-logs?event=mail.sent", None).json();
-        let sent = found["audit_logs"].as_array().expect("records");
-        if sent.len() >= count {
-            let mut names: Vec<String> =
-                sent.iter().map(|mail| mail["detail"]["template"].as_str().unwrap().to_owned()).collect();
-            names.sort();
-            return names;
+/// The mails that were sent, by their templates in alphabetical order, once there are so many. Afterwards nothing more is
+/// written to the audit log.
+fn mails(scene: &Scene, count: u64) -> Vec<String> {
+    for _ in 0..600 {
+        if scene.server.counted("symbolon_events_total{event=\"mail.sent\"}") >= count {
+            break;
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-    panic!("no {count} mails were sent");
+    scene.server.drain_audit();
+    let found = scene.server.admin("GET", "/audit-logs?event=mail.sent", None).json();
+    let sent = found["audit_logs"].as_array().expect("records").iter();
+    let mut names: Vec<String> =
+        sent.map(|mail| mail["detail"]["template"].as_str().unwrap().to_owned()).collect();
+    names.sort();
+    names
 }
 
 /// The id of the demo's user.

@@ -26,7 +26,6 @@
 
 mod account;
 mod asset;
-mod english;
 mod error_page;
 mod form_post;
 mod index_page;
@@ -50,7 +49,7 @@ pub use asset::{Asset, assets, stylesheet};
 pub use error_page::ErrorPage;
 pub use form_post::FormPostPage;
 pub use index_page::IndexPage;
-pub use language::{Language, Phrase, Texts};
+pub use language::{Language, Phrase, Plural, Texts};
 pub use outbox::{OutboxMailView, OutboxPage};
 pub use page::RenderError;
 pub use second_factor::{RecoveryCodesPage, SecondFactorError, SecondFactorPage, SecondFactorSetup};

@@ -1,0 +1,227 @@
+# الصفحات بالعربية. معاني الأسماء في en.ftl.
+
+login_title = تسجيل الدخول
+login_continue = للمتابعة إلى { $client }
+username = اسم المستخدم
+password = كلمة المرور
+sign_in = تسجيل الدخول
+cancel = إلغاء
+login_invalid_credentials = اسم المستخدم أو كلمة المرور غير صحيحة.
+login_too_many_attempts = محاولات كثيرة جدًا. حاول مرة أخرى بعد { $wait }.
+login_busy = الخدمة مشغولة في الوقت الحالي. يُرجى المحاولة مرة أخرى بعد بضع ثوانٍ.
+login_expired = انتهت صلاحية هذه الصفحة. يُرجى تسجيل الدخول مرة أخرى؛ ويجب أن يقبل متصفحك ملفات تعريف الارتباط لذلك.
+# بعد حرف الجر أو الظرف «بعد»
+seconds = { $count ->
+    [zero] { $count } ثانية
+    [one] ثانية واحدة
+    [two] ثانيتين
+    [few] { $count } ثوانٍ
+    [many] { $count } ثانية
+   *[other] { $count } ثانية
+}
+minutes = { $count ->
+    [zero] { $count } دقيقة
+    [one] دقيقة واحدة
+    [two] دقيقتين
+    [few] { $count } دقائق
+    [many] { $count } دقيقة
+   *[other] { $count } دقيقة
+}
+
+second_factor_title = أكِّد هويتك
+second_factor_code = الرمز
+second_factor_hint = الأرقام الستة التي يعرضها تطبيق المصادقة، أو أحد رموز الاسترداد الخاصة بك.
+second_factor_wrong = هذا الرمز غير صحيح، أو سبق استخدامه. انتظر الرمز التالي وحاول مرة أخرى.
+second_factor_confirm = تأكيد
+second_factor_setup_title = إعداد تطبيق مصادقة
+second_factor_setup_scan = امسح هذه الصورة ضوئيًا بتطبيق مصادقة على هاتفك، ثم اكتب الأرقام الستة التي يعرضها.
+second_factor_setup_type = إذا تعذّر عليك مسحها، فاكتب هذا السر في التطبيق:
+second_factor_setup_qr = رمز QR يحتوي على السر المكتوب أدناه
+recovery_codes_title = رموز الاسترداد الخاصة بك
+recovery_codes_text = احتفظ بهذه الرموز في مكان آمن. إذا فقدت هاتفك، فيمكنك تسجيل الدخول بكل رمز منها مرة واحدة. لن تُعرض مرة أخرى.
+recovery_codes_continue = احتفظتُ بها
+
+consent_title = هل تسمح لتطبيق { $client }؟
+consent_asks = يطلب { $client } ما يلي:
+consent_signed_in = تم تسجيل الدخول باسم { $user }
+consent_not_you = لست أنت؟
+consent_redirect = ستنتقل إلى { $host }.
+consent_allow = سماح
+consent_deny = رفض
+scope_openid = معرفة هويتك
+scope_profile = الاطلاع على اسمك وملفك الشخصي
+scope_email = الاطلاع على عنوان بريدك الإلكتروني
+scope_address = الاطلاع على عنوانك البريدي
+scope_phone = الاطلاع على رقم هاتفك
+scope_groups = الاطلاع على المجموعات التي تنتمي إليها
+scope_roles = الاطلاع على الأدوار الممنوحة لك
+scope_offline_access = الاحتفاظ بصلاحية الوصول أثناء غيابك
+
+logout_title = هل تريد تسجيل الخروج؟
+logout_question = سيتعين عليك تسجيل الدخول مجددًا في المرة القادمة.
+logout_client = يطلب { $client } تسجيل خروجك.
+logout_signed_in = تم تسجيل الدخول باسم { $user }
+logout_confirm = تسجيل الخروج
+logout_cancel = البقاء مسجَّلًا
+logged_out_title = تم تسجيل خروجك
+logged_out_text = يمكنك إغلاق هذه النافذة بأمان.
+logged_out_return = العودة إلى { $client }
+
+error_request = لا يمكن إكمال هذا الطلب
+error_not_found = لا يوجد شيء هنا
+error_busy = يُرجى المحاولة مرة أخرى بعد لحظات
+error_server = حدث خطأ من جانبنا
+error_hint_client = عُد إلى { $client } وابدأ من جديد. إذا تكرر ذلك، فأبلغ القائمين عليه بما هو مكتوب أدناه.
+error_hint_request = عُد إلى التطبيق الذي أرسلك إلى هنا وابدأ من جديد. إذا تكرر ذلك، فأبلغ القائمين عليه بما هو مكتوب أدناه.
+error_hint_wait = انتظر لحظة، ثم أعد تحميل هذه الصفحة.
+error_hint_server = حاول مرة أخرى بعد لحظات. إذا استمرت المشكلة، فأبلغ القائمين على هذه الخدمة بما هو مكتوب أدناه.
+error_code = الخطأ
+error_request_id = الطلب
+
+form_post_title = لحظة من فضلك
+form_post_text = نعيدك إلى التطبيق.
+form_post_button = متابعة
+
+index_text = هذا موفِّر OpenID Connect. ترسلك التطبيقات إلى هنا لتسجيل الدخول.
+index_issuer = جهة الإصدار
+index_discovery = مستند الاكتشاف
+
+silent_title = التجديد الصامت
+
+outbox_title = البريد الصادر
+outbox_text = آخر 100 رسالة من هذا الخادم. في وضع التطوير تُحفظ هنا، سواء أكان خادم البريد مُعدًّا أم لا.
+outbox_empty = لم تُرسل أي رسالة بعد.
+outbox_to = إلى
+
+account_title = حسابك
+account_own = حسابك
+account_signed_in = سجّلت الدخول باسم { $user }
+account_nav_overview = نظرة عامة
+account_nav_profile = الملف الشخصي
+account_nav_password = كلمة المرور
+account_nav_security = مفاتيح المرور والرموز
+account_nav_sessions = الجلسات
+account_nav_applications = التطبيقات
+account_nav_data = بياناتك
+account_sign_out = تسجيل الخروج
+account_lead_profile = اسمك وما هو معروف عنك غير ذلك
+account_lead_password = تغيير كلمة المرور التي تسجّل الدخول بها
+account_lead_security = تسجيل الدخول بلا كلمة مرور، أو برمز إضافي معها
+account_lead_sessions = أين سجّلت الدخول وكيف تنهي ذلك
+account_lead_applications = التطبيقات التي تستخدم حسابك وما يُسمح لها به
+account_lead_data = أخذ نسخة من بياناتك أو حذف حسابك
+account_save = حفظ
+account_none = لا شيء
+account_saved = حُفظت تغييراتك.
+account_password_changed = تغيّرت كلمة مرورك.
+account_sessions_ended = انتهى ذلك. لم يعد أحد مسجّل الدخول هناك.
+account_access_ended = أُنهي هذا الوصول.
+account_expired = كانت هذه الصفحة قديمة ولم يتغيّر شيء. حاول مرة أخرى.
+account_changed_meanwhile = تغيّر هذا في مكان آخر والصفحة مفتوحة. هذه حاله الآن؛ حاول مرة أخرى.
+account_taken = إحدى هذه القيم لدى شخص آخر، ويجب أن تختلف من شخص إلى آخر. اختر غيرها.
+account_wrong_password = ليست هذه كلمة مرورك الحالية.
+account_passkey_added = أُضيف مفتاح المرور.
+account_passkey_removed = أُزيل مفتاح المرور.
+account_generator_set = أُعدّ تطبيق المصادقة.
+account_generator_removed = أُزيل تطبيق المصادقة ومعه رموز الاسترداد.
+account_wrong_code = ليس هذا هو الرمز الذي يعرضه التطبيق الآن. اكتب الرمز التالي.
+account_passkey_failed = لم يُضف أي مفتاح مرور. حاول مرة أخرى.
+account_last_way = مفتاح المرور هذا هو السبيل الوحيد لتسجيل الدخول إلى حسابك. عيّن كلمة مرور أولًا.
+account_too_short = يجب ألا تقل كلمة المرور الجديدة عن 8 أحرف.
+account_too_long = كلمة المرور الجديدة أطول من اللازم.
+account_common = كثيرون جدًّا يستخدمون كلمة المرور هذه، فهي من أول ما سيجرّبه أحدهم. اختر غيرها.
+account_own_name = لا يجوز أن تكون كلمة مرورك اسمك أو عنوانك. اختر غيرها.
+account_differ = كلمتا المرور الجديدتان مختلفتان. اكتب الكلمة نفسها مرتين.
+account_busy = نحن مشغولون في هذه اللحظة. حاول مرة أخرى بعد بضع ثوانٍ.
+account_not_confirmed = ضع علامة في المربّع إذا أردت حذف حسابك.
+account_needs_password = اكتب كلمة مرورك.
+account_bad_text = لا يجوز أن يزيد الاسم على 2048 بايت، ولا أن تكون فيه أحرف تحكّم.
+account_wait = محاولات كثيرة جدًّا. حاول مرة أخرى بعد { $wait }.
+account_invalid = لا يمكن حفظ هذا: { $reason }.
+
+profile_email = عنوان البريد الإلكتروني
+profile_email_hint = يمكن لأحد المسؤولين تغييره.
+profile_unverified = غير مؤكَّد
+profile_name = الاسم الكامل
+profile_given_name = الاسم الأول
+profile_family_name = اسم العائلة
+profile_middle_name = الاسم الأوسط
+profile_nickname = اللقب
+profile_more = المزيد عنك
+profile_yes = نعم
+profile_no = لا
+profile_lines = واحد في كل سطر
+profile_required = مطلوب
+profile_hidden = لا يُعرض ما هو محفوظ. اتركه فارغًا للإبقاء عليه.
+
+password_present = كلمة المرور الحالية
+password_new = كلمة المرور الجديدة
+password_again = كلمة المرور الجديدة مرة أخرى
+password_rule = 8 أحرف على الأقل. بضع كلمات لا رابط بينها يسهل تذكّرها ويصعب تخمينها.
+password_end_others = سجّل خروجي من كل مكان آخر
+password_change = تغيير كلمة المرور
+password_set = تعيين كلمة المرور
+
+security_passkeys = مفاتيح المرور
+security_passkeys_text = مفتاح المرور يسجّل دخولك ببصمة إصبعك أو وجهك أو قفل جهازك. ليس هناك ما تتذكّره، ولا فائدة منه في صفحة مزيّفة.
+security_passkeys_none = ليس لديك أي مفتاح مرور بعد.
+security_passkeys_full = لا يتّسع حسابك لمزيد من مفاتيح المرور. أزل واحدًا أولًا.
+security_passkey_name = الاسم
+security_passkey_synced = متزامن بين الأجهزة
+security_passkey_device = على جهاز واحد فقط
+security_passkey_rename = تغيير الاسم
+security_passkey_remove = إزالة
+security_passkey_add = إضافة مفتاح مرور
+security_passkey_add_text = أعطه اسمًا تعرفه به لاحقًا. بعد ذلك يسألك متصفّحك أين يحتفظ به.
+security_passkey_exists = في هذا الجهاز مفتاح مرور لحسابك بالفعل.
+security_passkey_unsupported = يتطلّب هذا JavaScript ومتصفّحًا يدعم مفاتيح المرور.
+security_added = أُضيف
+security_used = آخر استخدام
+security_generator = تطبيق المصادقة
+security_generator_text = تطبيق على هاتفك يعرض رمزًا جديدًا كل 30 ثانية. يُطلب منك حين تسجّل الدخول بكلمة مرورك.
+security_generator_added = أُعدّ
+security_generator_set_up = إعداد تطبيق
+security_generator_replace = إعداد تطبيق آخر
+security_generator_remove = إزالة
+security_generator_required = الجميع هنا يحتاجون إلى عامل ثانٍ، فيمكن استبدال التطبيق ولا يمكن إزالته.
+security_codes = رموز الاسترداد
+security_codes_text = كل رمز منها يحلّ مرة واحدة محلّ رمز من التطبيق. خذ رموزًا جديدة حين يبقى القليل منها: عندئذ تنتهي القديمة.
+security_codes_left = غير مستخدمة
+security_codes_new = الحصول على رموز جديدة
+
+sessions_this = هذا المتصفّح
+sessions_other = متصفّح آخر
+sessions_begun = البداية
+sessions_used = آخر استخدام
+sessions_signed_in = تسجيل الدخول
+sessions_method = بواسطة
+sessions_end = إنهاء
+sessions_end_others = إنهاء كل الجلسات الأخرى
+sessions_only_this = لم تسجّل الدخول في أي مكان آخر.
+sessions_more = يُعرض الأحدث من أصل { $total }.
+method_pwd = كلمة المرور
+method_otp = رمز لمرة واحدة
+method_hwk = مفتاح أمان
+method_swk = مفتاح مرور
+method_mfa = عدة عوامل
+method_admin_api = مسؤول
+
+applications_none = لا يستخدم حسابك أي تطبيق.
+applications_since = منذ
+applications_used = آخر استخدام
+applications_offline = يحتفظ بوصوله في غيابك
+applications_session = سجّلت الدخول هناك بحسابك.
+applications_end = إنهاء الوصول
+applications_end_all = إنهاء كل وصول
+applications_end_hint = التطبيق الذي أُنهي وصوله عليه أن يسألك من جديد.
+
+data_export_title = نسخة من بياناتك
+data_export_text = كل ما هو محفوظ عنك هنا في ملف JSON: الملف الشخصي والمجموعات والأدوار والجلسات وما يُسمح به للتطبيقات. ليست فيه كلمات مرور ولا أسرار أخرى.
+data_export = تنزيل
+data_delete_title = حذف حسابك
+data_delete_text = يُحذف حسابك وكل ما يتبعه نهائيًّا. يُسجَّل خروجك من كل مكان، وتفقد التطبيقات وصولها.
+data_delete_off = اطلب من أحد المسؤولين إن أردت حذف حسابك.
+data_delete_confirm = أريد حذف حسابي نهائيًّا
+data_delete = حذف حسابي
+data_deleted_title = حُذف حسابك
+data_deleted_text = سُجّل خروجك من كل مكان. يمكنك إغلاق هذه النافذة.

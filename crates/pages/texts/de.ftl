@@ -1,0 +1,218 @@
+# Die Seiten auf Deutsch. Was die Namen bedeuten, steht in en.ftl.
+
+login_title = Anmelden
+login_continue = um mit { $client } fortzufahren
+username = Benutzername
+password = Passwort
+sign_in = Anmelden
+cancel = Abbrechen
+login_invalid_credentials = Benutzername oder Passwort ist falsch.
+login_too_many_attempts = Zu viele Versuche. Versuchen Sie es in { $wait } noch einmal.
+login_busy = Im Moment ist viel los. Bitte versuchen Sie es in ein paar Sekunden noch einmal.
+login_expired = Diese Seite war veraltet. Bitte melden Sie sich noch einmal an; Ihr Browser muss dafür Cookies annehmen.
+seconds = { $count ->
+    [one] { $count } Sekunde
+   *[other] { $count } Sekunden
+}
+minutes = { $count ->
+    [one] { $count } Minute
+   *[other] { $count } Minuten
+}
+
+second_factor_title = Bestätigen Sie, dass Sie es sind
+second_factor_code = Code
+second_factor_hint = Die sechs Ziffern, die Ihre Authenticator-App zeigt, oder einer Ihrer Wiederherstellungscodes.
+second_factor_wrong = Dieser Code ist falsch oder wurde schon verwendet. Warten Sie auf den nächsten und versuchen Sie es noch einmal.
+second_factor_confirm = Bestätigen
+second_factor_setup_title = Authenticator-App einrichten
+second_factor_setup_scan = Scannen Sie dieses Bild mit einer Authenticator-App auf Ihrem Telefon. Geben Sie dann die sechs Ziffern ein, die sie zeigt.
+second_factor_setup_type = Wenn Sie es nicht scannen können, geben Sie dieses Geheimnis in die App ein:
+second_factor_setup_qr = QR-Code mit dem Geheimnis, das darunter steht
+recovery_codes_title = Ihre Wiederherstellungscodes
+recovery_codes_text = Bewahren Sie diese Codes an einem sicheren Ort auf. Wenn Sie Ihr Telefon verlieren, können Sie sich mit jedem davon einmal anmelden. Sie werden nicht noch einmal angezeigt.
+recovery_codes_continue = Ich habe sie aufbewahrt
+
+consent_title = { $client } erlauben?
+consent_asks = { $client } möchte:
+consent_signed_in = Angemeldet als { $user }
+consent_not_you = Das sind nicht Sie?
+consent_redirect = Sie werden zu { $host } weitergeleitet.
+consent_allow = Erlauben
+consent_deny = Ablehnen
+scope_openid = Wissen, wer Sie sind
+scope_profile = Ihren Namen und Ihr Profil sehen
+scope_email = Ihre E-Mail-Adresse sehen
+scope_address = Ihre Postanschrift sehen
+scope_phone = Ihre Telefonnummer sehen
+scope_groups = Sehen, in welchen Gruppen Sie sind
+scope_roles = Sehen, welche Rollen Sie haben
+scope_offline_access = Den Zugriff behalten, während Sie nicht da sind
+
+logout_title = Abmelden?
+logout_question = Beim nächsten Mal müssen Sie sich wieder anmelden.
+logout_client = { $client } möchte Sie abmelden.
+logout_signed_in = Angemeldet als { $user }
+logout_confirm = Abmelden
+logout_cancel = Angemeldet bleiben
+logged_out_title = Sie sind abgemeldet
+logged_out_text = Sie können dieses Fenster jetzt schließen.
+logged_out_return = Zurück zu { $client }
+
+error_request = Diese Anfrage kann nicht ausgeführt werden
+error_not_found = Hier gibt es nichts
+error_busy = Bitte versuchen Sie es gleich noch einmal
+error_server = Bei uns ist etwas schiefgegangen
+error_hint_client = Gehen Sie zurück zu { $client } und beginnen Sie noch einmal. Wenn es wieder geschieht, teilen Sie den Betreibern mit, was unten steht.
+error_hint_request = Gehen Sie zurück zu der Anwendung, die Sie hierher geleitet hat, und beginnen Sie noch einmal. Wenn es wieder geschieht, teilen Sie deren Betreibern mit, was unten steht.
+error_hint_wait = Warten Sie einen Moment und laden Sie diese Seite dann neu.
+error_hint_server = Versuchen Sie es gleich noch einmal. Wenn es dabei bleibt, teilen Sie den Betreibern dieses Dienstes mit, was unten steht.
+error_code = Fehler
+error_request_id = Anfrage
+
+form_post_title = Einen Moment
+form_post_text = Sie werden zur Anwendung zurückgeleitet.
+form_post_button = Weiter
+
+index_text = Dies ist ein OpenID-Connect-Provider. Anwendungen leiten Sie hierher, damit Sie sich anmelden.
+index_issuer = Aussteller
+index_discovery = Discovery-Dokument
+
+silent_title = Stille Erneuerung
+
+outbox_title = Postausgang
+outbox_text = Die letzten 100 Nachrichten dieses Servers. Im Entwicklungsmodus werden sie hier aufbewahrt, ob ein Mailserver eingerichtet ist oder nicht.
+outbox_empty = Es wurde noch keine Nachricht gesendet.
+outbox_to = An
+
+account_title = Ihr Konto
+account_own = Ihrem Konto
+account_signed_in = Angemeldet als { $user }
+account_nav_overview = Übersicht
+account_nav_profile = Profil
+account_nav_password = Passwort
+account_nav_security = Passkeys und Codes
+account_nav_sessions = Sitzungen
+account_nav_applications = Anwendungen
+account_nav_data = Ihre Daten
+account_sign_out = Abmelden
+account_lead_profile = Ihr Name und was sonst über Sie bekannt ist
+account_lead_password = Das Passwort ändern, mit dem Sie sich anmelden
+account_lead_security = Ohne Passwort anmelden oder zusätzlich mit einem Code
+account_lead_sessions = Wo Sie angemeldet sind und wie Sie das beenden
+account_lead_applications = Welche Anwendungen Ihr Konto nutzen und was sie dürfen
+account_lead_data = Eine Kopie Ihrer Daten herunterladen oder Ihr Konto löschen
+account_save = Speichern
+account_none = Keine Angabe
+account_saved = Ihre Änderungen sind gespeichert.
+account_password_changed = Ihr Passwort ist geändert.
+account_sessions_ended = Das ist beendet. Dort ist niemand mehr angemeldet.
+account_access_ended = Dieser Zugriff ist beendet.
+account_expired = Diese Seite war veraltet, und es wurde nichts geändert. Bitte versuchen Sie es noch einmal.
+account_changed_meanwhile = Das wurde anderswo geändert, während die Seite offen war. So ist es jetzt; bitte versuchen Sie es noch einmal.
+account_taken = Einer dieser Werte ist schon vergeben und darf nur einmal vorkommen. Bitte wählen Sie einen anderen.
+account_wrong_password = Das ist nicht Ihr jetziges Passwort.
+account_passkey_added = Ihr Passkey ist hinzugefügt.
+account_passkey_removed = Der Passkey ist entfernt.
+account_generator_set = Ihre Authenticator-App ist eingerichtet.
+account_generator_removed = Ihre Authenticator-App ist entfernt, mit ihr die Wiederherstellungscodes.
+account_wrong_code = Das ist nicht der Code, den die App jetzt anzeigt. Bitte geben Sie den nächsten ein.
+account_passkey_failed = Es wurde kein Passkey hinzugefügt. Bitte versuchen Sie es noch einmal.
+account_last_way = Nur mit diesem Passkey können Sie sich bei Ihrem Konto anmelden. Bitte legen Sie zuerst ein Passwort fest.
+account_too_short = Das neue Passwort muss mindestens 8 Zeichen haben.
+account_too_long = Das neue Passwort ist zu lang.
+account_common = Sehr viele Menschen verwenden dieses Passwort, deshalb würde es mit als Erstes ausprobiert. Bitte wählen Sie ein anderes.
+account_own_name = Ihr Passwort darf nicht Ihr Name oder Ihre Adresse sein. Bitte wählen Sie ein anderes.
+account_differ = Die beiden neuen Passwörter sind verschieden. Bitte geben Sie zweimal dasselbe ein.
+account_busy = Wir sind gerade überlastet. Bitte versuchen Sie es in ein paar Sekunden noch einmal.
+account_not_confirmed = Bitte setzen Sie das Häkchen, wenn Sie Ihr Konto löschen möchten.
+account_needs_password = Bitte geben Sie Ihr Passwort ein.
+account_bad_text = Ein Name darf höchstens 2.048 Byte lang sein und keine Steuerzeichen enthalten.
+account_wait = Zu viele Versuche. Versuchen Sie es in { $wait } noch einmal.
+account_invalid = Das lässt sich nicht speichern: { $reason }.
+
+profile_email = E-Mail-Adresse
+profile_email_hint = Die Administration kann sie ändern.
+profile_unverified = nicht bestätigt
+profile_name = Vollständiger Name
+profile_given_name = Vorname
+profile_family_name = Nachname
+profile_middle_name = Zweiter Vorname
+profile_nickname = Spitzname
+profile_more = Mehr über Sie
+profile_yes = Ja
+profile_no = Nein
+profile_lines = Eines in jeder Zeile
+profile_required = erforderlich
+profile_hidden = Was gespeichert ist, wird nicht angezeigt. Lassen Sie das Feld leer, um es zu behalten.
+
+password_present = Jetziges Passwort
+password_new = Neues Passwort
+password_again = Neues Passwort noch einmal
+password_rule = Mindestens 8 Zeichen. Einige Wörter, die nicht zusammengehören, sind leicht zu merken und schwer zu erraten.
+password_end_others = Überall sonst abmelden
+password_change = Passwort ändern
+password_set = Passwort festlegen
+
+security_passkeys = Passkeys
+security_passkeys_text = Mit einem Passkey melden Sie sich mit Fingerabdruck, Gesicht oder der Sperre Ihres Geräts an. Sie müssen sich nichts merken, und auf einer gefälschten Seite ist er nutzlos.
+security_passkeys_none = Sie haben noch keinen Passkey.
+security_passkeys_full = Ihr Konto kann keine weiteren Passkeys haben. Entfernen Sie zuerst einen.
+security_passkey_name = Name
+security_passkey_synced = zwischen Geräten synchronisiert
+security_passkey_device = nur auf einem Gerät
+security_passkey_rename = Umbenennen
+security_passkey_remove = Entfernen
+security_passkey_add = Passkey hinzufügen
+security_passkey_add_text = Geben Sie ihm einen Namen, an dem Sie ihn wiedererkennen. Ihr Browser fragt dann, wo er aufbewahrt werden soll.
+security_passkey_exists = Dieses Gerät hat schon einen Passkey Ihres Kontos.
+security_passkey_unsupported = Dazu braucht es JavaScript und einen Browser, der Passkeys kennt.
+security_added = Hinzugefügt
+security_used = Zuletzt verwendet
+security_generator = Authenticator-App
+security_generator_text = Eine App auf Ihrem Telefon zeigt alle 30 Sekunden einen neuen Code. Er wird verlangt, wenn Sie sich mit dem Passwort anmelden.
+security_generator_added = Eingerichtet
+security_generator_set_up = App einrichten
+security_generator_replace = Andere App einrichten
+security_generator_remove = Entfernen
+security_generator_required = Hier brauchen alle einen zweiten Faktor. Deshalb lässt sich die App ersetzen, aber nicht entfernen.
+security_codes = Wiederherstellungscodes
+security_codes_text = Jeder von ihnen ersetzt einmal einen Code der App. Holen Sie neue, wenn nur noch wenige übrig sind: die alten gelten dann nicht mehr.
+security_codes_left = Unbenutzt
+security_codes_new = Neue Codes holen
+
+sessions_this = Dieser Browser
+sessions_other = Ein anderer Browser
+sessions_begun = Begonnen
+sessions_used = Zuletzt benutzt
+sessions_signed_in = Angemeldet
+sessions_method = Mit
+sessions_end = Beenden
+sessions_end_others = Alle anderen beenden
+sessions_only_this = Sie sind sonst nirgends angemeldet.
+sessions_more = Angezeigt werden die neuesten von insgesamt { $total }.
+method_pwd = Passwort
+method_otp = Einmalcode
+method_hwk = Sicherheitsschlüssel
+method_swk = Passkey
+method_mfa = mehreren Faktoren
+method_admin_api = der Administration
+
+applications_none = Keine Anwendung nutzt Ihr Konto.
+applications_since = Seit
+applications_used = Zuletzt benutzt
+applications_offline = Behält den Zugriff, auch wenn Sie nicht da sind
+applications_session = Sie haben sich dort mit Ihrem Konto angemeldet.
+applications_end = Zugriff beenden
+applications_end_all = Alle Zugriffe beenden
+applications_end_hint = Eine Anwendung, deren Zugriff beendet ist, muss Sie von Neuem fragen.
+
+data_export_title = Eine Kopie Ihrer Daten
+data_export_text = Alles, was hier über Sie gespeichert ist, als JSON-Datei: Profil, Gruppen und Rollen, Sitzungen und was Anwendungen dürfen. Passwörter und andere Geheimnisse sind nicht darin.
+data_export = Herunterladen
+data_delete_title = Ihr Konto löschen
+data_delete_text = Ihr Konto und alles, was dazugehört, wird endgültig gelöscht. Sie werden überall abgemeldet, und Anwendungen verlieren ihren Zugriff.
+data_delete_off = Bitte wenden Sie sich an die Administration, wenn Ihr Konto gelöscht werden soll.
+data_delete_confirm = Ich möchte mein Konto endgültig löschen
+data_delete = Mein Konto löschen
+data_deleted_title = Ihr Konto ist gelöscht
+data_deleted_text = Sie sind überall abgemeldet. Sie können dieses Fenster schließen.

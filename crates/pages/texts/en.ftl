@@ -1,0 +1,230 @@
+# The pages in English.
+#
+# This file says which texts there are. Each of the other files has the same keys with the same variables, or the build
+# fails. A text has at most one variable, because a page may set off what fills it.
+
+login_title = Sign in
+# $client is the name of the application that sent the person here.
+login_continue = to continue to { $client }
+username = Username
+password = Password
+sign_in = Sign in
+cancel = Cancel
+login_invalid_credentials = Username or password is incorrect.
+# $wait is one of the two texts below.
+login_too_many_attempts = Too many attempts. Try again in { $wait }.
+login_busy = We are busy at the moment. Please try again in a few seconds.
+login_expired = This page was out of date. Please sign in again; your browser has to accept cookies for it.
+seconds = { $count ->
+    [one] { $count } second
+   *[other] { $count } seconds
+}
+minutes = { $count ->
+    [one] { $count } minute
+   *[other] { $count } minutes
+}
+
+second_factor_title = Confirm that it is you
+second_factor_code = Code
+second_factor_hint = The six digits that your authenticator app shows, or one of your recovery codes.
+second_factor_wrong = This code is not right, or it was used before. Wait for the next one and try again.
+second_factor_confirm = Confirm
+second_factor_setup_title = Set up an authenticator app
+second_factor_setup_scan = Scan this picture with an authenticator app on your phone. Then type the six digits that it shows.
+second_factor_setup_type = If you cannot scan it, type this secret into the app:
+# For those who do not see the picture.
+second_factor_setup_qr = QR code with the secret below
+recovery_codes_title = Your recovery codes
+recovery_codes_text = Keep these codes in a safe place. If you lose your phone, each of them signs you in once. They are not shown again.
+recovery_codes_continue = I have kept them
+
+consent_title = Allow { $client }?
+# A list of the texts scope_... follows.
+consent_asks = { $client } would like to:
+consent_signed_in = Signed in as { $user }
+consent_not_you = Not you?
+consent_redirect = You will be taken to { $host }.
+consent_allow = Allow
+consent_deny = Deny
+scope_openid = Know who you are
+scope_profile = See your name and profile
+scope_email = See your email address
+scope_address = See your postal address
+scope_phone = See your phone number
+scope_groups = See which groups you are in
+scope_roles = See which roles you have
+scope_offline_access = Keep its access while you are away
+
+logout_title = Sign out?
+logout_question = You will need to sign in again the next time.
+logout_client = { $client } asks to sign you out.
+logout_signed_in = Signed in as { $user }
+logout_confirm = Sign out
+logout_cancel = Stay signed in
+logged_out_title = You are signed out
+logged_out_text = It is safe to close this window.
+logged_out_return = Return to { $client }
+
+error_request = This request cannot be completed
+error_not_found = There is nothing here
+error_busy = Please try again in a moment
+error_server = Something went wrong on our side
+error_hint_client = Go back to { $client } and begin again. If this happens again, tell the people who run it what is written below.
+error_hint_request = Go back to the application that sent you here and begin again. If this happens again, tell the people who run it what is written below.
+error_hint_wait = Wait a moment, then reload this page.
+error_hint_server = Try again in a moment. If this goes on, tell the people who run this service what is written below.
+error_code = Error
+error_request_id = Request
+
+form_post_title = One moment
+form_post_text = Taking you back to the application.
+form_post_button = Continue
+
+index_text = This is an OpenID Connect provider. Applications send you here to sign in.
+index_issuer = Issuer
+index_discovery = Discovery document
+
+silent_title = Silent renewal
+
+outbox_title = Outbox
+outbox_text = The last 100 mails of this server. In development mode they are kept here, whether or not a mail server is configured.
+outbox_empty = No mail has been sent yet.
+outbox_to = To
+
+account_title = Your account
+# Fills the gap of login_continue.
+account_own = your account
+account_signed_in = Signed in as { $user }
+account_nav_overview = Overview
+account_nav_profile = Profile
+account_nav_password = Password
+account_nav_security = Passkeys and codes
+account_nav_sessions = Sessions
+account_nav_applications = Applications
+account_nav_data = Your data
+account_sign_out = Sign out
+account_lead_profile = Your name, and what else is known about you
+account_lead_password = Change the password that you sign in with
+account_lead_security = Sign in without a password, or with a code besides it
+account_lead_sessions = Where you are signed in, and how to end it
+account_lead_applications = Which applications use your account, and what they may do
+account_lead_data = Take a copy of your data, or delete your account
+account_save = Save
+# No value.
+account_none = None
+account_saved = Your changes are saved.
+account_password_changed = Your password is changed.
+account_sessions_ended = That is ended. Nobody is signed in there any more.
+account_access_ended = That access is ended.
+account_expired = This page was out of date, and nothing was changed. Please try again.
+account_changed_meanwhile = This was changed elsewhere while the page was open. Here is how it is now; please try again.
+account_taken = Somebody else has one of these values, which must be different for everybody. Please take another one.
+account_wrong_password = That is not your present password.
+account_passkey_added = Your passkey is added.
+account_passkey_removed = The passkey is removed.
+account_generator_set = Your authenticator app is set up.
+account_generator_removed = Your authenticator app is removed, with the recovery codes.
+account_wrong_code = That is not the code that the app shows now. Please type the next one.
+account_passkey_failed = No passkey was added. Please try again.
+account_last_way = This passkey is the only way to sign in to your account. Please set a password first.
+account_too_short = The new password must have at least 8 characters.
+account_too_long = The new password is too long.
+account_common = Very many people use this password, so it is among the first that somebody would try. Please take another one.
+account_own_name = Your password must not be your name or address. Please take another one.
+account_differ = The two new passwords differ. Please type the same one twice.
+account_busy = We are busy at the moment. Please try again in a few seconds.
+account_not_confirmed = Please tick the box if you want to delete your account.
+account_needs_password = Please type your password.
+account_bad_text = A name may have 2,048 bytes at most, and no control characters.
+# $wait is one of the texts seconds and minutes.
+account_wait = Too many attempts. Try again in { $wait }.
+# $reason is in English: what an administrator wrote into the schema, or its rule.
+account_invalid = This cannot be saved: { $reason }.
+
+profile_email = Email address
+profile_email_hint = An administrator can change it.
+profile_unverified = not verified
+profile_name = Full name
+profile_given_name = Given name
+profile_family_name = Family name
+profile_middle_name = Middle name
+profile_nickname = Nickname
+profile_more = More about you
+profile_yes = Yes
+profile_no = No
+profile_lines = One in each line
+profile_required = required
+profile_hidden = What is stored is not shown. Leave it empty to keep it.
+
+password_present = Present password
+password_new = New password
+password_again = New password again
+password_rule = At least 8 characters. A few words that do not belong together are easy to remember and hard to guess.
+password_end_others = Sign me out everywhere else
+password_change = Change password
+password_set = Set password
+
+security_passkeys = Passkeys
+security_passkeys_text = A passkey signs you in with your fingerprint, your face or the lock of your device. There is nothing to remember, and it is of no use on a forged page.
+security_passkeys_none = You have no passkey yet.
+security_passkeys_full = Your account can have no more passkeys. Remove one first.
+security_passkey_name = Name
+security_passkey_synced = synced between devices
+security_passkey_device = on one device only
+security_passkey_rename = Rename
+security_passkey_remove = Remove
+security_passkey_add = Add a passkey
+security_passkey_add_text = Give it a name by which you will know it again. Your browser then asks where to keep it.
+security_passkey_exists = This device has a passkey of your account already.
+security_passkey_unsupported = This needs JavaScript, and a browser that knows passkeys.
+security_added = Added
+security_used = Last used
+security_generator = Authenticator app
+security_generator_text = An app on your phone shows a new code every 30 seconds. It is asked for when you sign in with your password.
+security_generator_added = Set up
+security_generator_set_up = Set up an app
+security_generator_replace = Set up another app
+security_generator_remove = Remove
+security_generator_required = Everybody needs a second factor here, so the app can be replaced but not removed.
+security_codes = Recovery codes
+security_codes_text = Each of them stands in for a code of the app once. Get new ones when few are left: the old ones end then.
+security_codes_left = Unused
+security_codes_new = Get new codes
+
+sessions_this = This browser
+sessions_other = Another browser
+sessions_begun = Begun
+sessions_used = Last used
+sessions_signed_in = Signed in
+# A list of the texts method_... follows.
+sessions_method = By
+sessions_end = End
+sessions_end_others = End all others
+sessions_only_this = You are signed in nowhere else.
+sessions_more = The newest are shown, of { $total } in all.
+method_pwd = password
+method_otp = one-time code
+method_hwk = security key
+method_swk = passkey
+method_mfa = several factors
+method_admin_api = an administrator
+
+applications_none = No application uses your account.
+applications_since = Since
+applications_used = Last used
+applications_offline = Keeps its access while you are away
+applications_session = You signed in there with your account.
+applications_end = End access
+applications_end_all = End all access
+applications_end_hint = An application whose access is ended has to ask you again.
+
+data_export_title = A copy of your data
+data_export_text = Everything that is stored about you here, as a JSON file: profile, groups and roles, sessions, and what applications may do. It has no passwords or other secrets.
+data_export = Download
+data_delete_title = Delete your account
+data_delete_text = Your account and all that belongs to it are deleted for good. You are signed out everywhere, and applications lose their access.
+data_delete_off = Please ask an administrator if you want your account to be deleted.
+data_delete_confirm = I want to delete my account for good
+data_delete = Delete my account
+data_deleted_title = Your account is deleted
+data_deleted_text = You are signed out everywhere. It is safe to close this window.

@@ -1,0 +1,218 @@
+# Las páginas en español. El significado de los nombres está en en.ftl.
+
+login_title = Iniciar sesión
+login_continue = para continuar a { $client }
+username = Nombre de usuario
+password = Contraseña
+sign_in = Iniciar sesión
+cancel = Cancelar
+login_invalid_credentials = El nombre de usuario o la contraseña no son correctos.
+login_too_many_attempts = Demasiados intentos. Vuelva a intentarlo dentro de { $wait }.
+login_busy = Hay mucha actividad en este momento. Vuelva a intentarlo dentro de unos segundos.
+login_expired = Esta página había caducado. Inicie sesión de nuevo; para ello, su navegador debe aceptar cookies.
+seconds = { $count ->
+    [one] { $count } segundo
+   *[other] { $count } segundos
+}
+minutes = { $count ->
+    [one] { $count } minuto
+   *[other] { $count } minutos
+}
+
+second_factor_title = Confirme que es usted
+second_factor_code = Código
+second_factor_hint = Los seis dígitos que muestra su aplicación de autenticación o uno de sus códigos de recuperación.
+second_factor_wrong = Este código no es correcto o ya se ha utilizado. Espere al siguiente y vuelva a intentarlo.
+second_factor_confirm = Confirmar
+second_factor_setup_title = Configure una aplicación de autenticación
+second_factor_setup_scan = Escanee esta imagen con una aplicación de autenticación en su teléfono. Después, escriba los seis dígitos que muestre.
+second_factor_setup_type = Si no puede escanearla, escriba este secreto en la aplicación:
+second_factor_setup_qr = Código QR con el secreto que aparece debajo
+recovery_codes_title = Sus códigos de recuperación
+recovery_codes_text = Guarde estos códigos en un lugar seguro. Si pierde su teléfono, con cada uno de ellos podrá iniciar sesión una vez. No se volverán a mostrar.
+recovery_codes_continue = Los he guardado
+
+consent_title = ¿Permitir el acceso a { $client }?
+consent_asks = { $client } desea:
+consent_signed_in = Ha iniciado sesión como { $user }
+consent_not_you = ¿No es usted?
+consent_redirect = Se le llevará a { $host }.
+consent_allow = Permitir
+consent_deny = Rechazar
+scope_openid = Saber quién es usted
+scope_profile = Ver su nombre y su perfil
+scope_email = Ver su dirección de correo electrónico
+scope_address = Ver su dirección postal
+scope_phone = Ver su número de teléfono
+scope_groups = Ver a qué grupos pertenece
+scope_roles = Ver qué roles tiene
+scope_offline_access = Conservar el acceso mientras usted no está
+
+logout_title = ¿Cerrar sesión?
+logout_question = La próxima vez tendrá que iniciar sesión de nuevo.
+logout_client = { $client } solicita cerrar su sesión.
+logout_signed_in = Ha iniciado sesión como { $user }
+logout_confirm = Cerrar sesión
+logout_cancel = Mantener la sesión
+logged_out_title = Ha cerrado la sesión
+logged_out_text = Ya puede cerrar esta ventana.
+logged_out_return = Volver a { $client }
+
+error_request = No se puede completar esta solicitud
+error_not_found = Aquí no hay nada
+error_busy = Vuelva a intentarlo dentro de un momento
+error_server = Algo ha fallado por nuestra parte
+error_hint_client = Vuelva a { $client } y empiece de nuevo. Si ocurre otra vez, comunique a sus responsables lo que aparece abajo.
+error_hint_request = Vuelva a la aplicación que le ha traído aquí y empiece de nuevo. Si ocurre otra vez, comunique a sus responsables lo que aparece abajo.
+error_hint_wait = Espere un momento y vuelva a cargar esta página.
+error_hint_server = Vuelva a intentarlo dentro de un momento. Si el problema continúa, comunique a los responsables de este servicio lo que aparece abajo.
+error_code = Error
+error_request_id = Solicitud
+
+form_post_title = Un momento
+form_post_text = Le llevamos de vuelta a la aplicación.
+form_post_button = Continuar
+
+index_text = Esto es un proveedor de OpenID Connect. Las aplicaciones le envían aquí para que inicie sesión.
+index_issuer = Emisor
+index_discovery = Documento de descubrimiento
+
+silent_title = Renovación silenciosa
+
+outbox_title = Bandeja de salida
+outbox_text = Los últimos 100 correos de este servidor. En modo de desarrollo se guardan aquí, haya o no un servidor de correo configurado.
+outbox_empty = Todavía no se ha enviado ningún correo.
+outbox_to = Para
+
+account_title = Su cuenta
+account_own = su cuenta
+account_signed_in = Ha iniciado sesión como { $user }
+account_nav_overview = Resumen
+account_nav_profile = Perfil
+account_nav_password = Contraseña
+account_nav_security = Llaves de acceso y códigos
+account_nav_sessions = Sesiones
+account_nav_applications = Aplicaciones
+account_nav_data = Sus datos
+account_sign_out = Cerrar sesión
+account_lead_profile = Su nombre y lo demás que se sabe de usted
+account_lead_password = Cambiar la contraseña con la que inicia sesión
+account_lead_security = Iniciar sesión sin contraseña, o además con un código
+account_lead_sessions = Dónde tiene la sesión iniciada y cómo cerrarla
+account_lead_applications = Qué aplicaciones usan su cuenta y qué pueden hacer
+account_lead_data = Obtener una copia de sus datos o eliminar su cuenta
+account_save = Guardar
+account_none = Ninguno
+account_saved = Los cambios se han guardado.
+account_password_changed = La contraseña se ha cambiado.
+account_sessions_ended = Terminado. Allí ya no hay ninguna sesión iniciada.
+account_access_ended = Ese acceso se ha retirado.
+account_expired = Esta página estaba caducada y no se ha cambiado nada. Inténtelo de nuevo.
+account_changed_meanwhile = Esto se cambió en otro sitio mientras la página estaba abierta. Así está ahora; inténtelo de nuevo.
+account_taken = Otra persona tiene uno de estos valores, que debe ser distinto para cada cual. Elija otro.
+account_wrong_password = Esa no es su contraseña actual.
+account_passkey_added = La llave de acceso se ha añadido.
+account_passkey_removed = La llave de acceso se ha quitado.
+account_generator_set = La aplicación de autenticación está configurada.
+account_generator_removed = La aplicación de autenticación se ha quitado, junto con los códigos de recuperación.
+account_wrong_code = Ese no es el código que muestra ahora la aplicación. Escriba el siguiente.
+account_passkey_failed = No se ha añadido ninguna llave de acceso. Inténtelo de nuevo.
+account_last_way = Esta llave de acceso es la única forma de entrar en su cuenta. Establezca antes una contraseña.
+account_too_short = La nueva contraseña debe tener al menos 8 caracteres.
+account_too_long = La nueva contraseña es demasiado larga.
+account_common = Muchísima gente usa esta contraseña, así que es de las primeras que alguien probaría. Elija otra.
+account_own_name = La contraseña no puede ser su nombre ni su dirección. Elija otra.
+account_differ = Las dos contraseñas nuevas son distintas. Escriba la misma dos veces.
+account_busy = Estamos ocupados en este momento. Inténtelo de nuevo en unos segundos.
+account_not_confirmed = Marque la casilla si quiere eliminar su cuenta.
+account_needs_password = Escriba su contraseña.
+account_bad_text = Un nombre puede tener 2048 bytes como máximo y ningún carácter de control.
+account_wait = Demasiados intentos. Inténtelo de nuevo en { $wait }.
+account_invalid = Esto no se puede guardar: { $reason }.
+
+profile_email = Correo electrónico
+profile_email_hint = Puede cambiarlo un administrador.
+profile_unverified = sin verificar
+profile_name = Nombre completo
+profile_given_name = Nombre
+profile_family_name = Apellidos
+profile_middle_name = Segundo nombre
+profile_nickname = Apodo
+profile_more = Más sobre usted
+profile_yes = Sí
+profile_no = No
+profile_lines = Uno en cada línea
+profile_required = obligatorio
+profile_hidden = Lo guardado no se muestra. Déjelo vacío para conservarlo.
+
+password_present = Contraseña actual
+password_new = Contraseña nueva
+password_again = Repita la contraseña nueva
+password_rule = Al menos 8 caracteres. Unas cuantas palabras sin relación entre sí son fáciles de recordar y difíciles de adivinar.
+password_end_others = Cerrar mi sesión en todos los demás sitios
+password_change = Cambiar la contraseña
+password_set = Establecer la contraseña
+
+security_passkeys = Llaves de acceso
+security_passkeys_text = Con una llave de acceso inicia sesión mediante su huella, su cara o el bloqueo de su dispositivo. No hay nada que recordar, y en una página falsa no sirve de nada.
+security_passkeys_none = Aún no tiene ninguna llave de acceso.
+security_passkeys_full = Su cuenta no puede tener más llaves de acceso. Quite antes alguna.
+security_passkey_name = Nombre
+security_passkey_synced = sincronizada entre dispositivos
+security_passkey_device = en un solo dispositivo
+security_passkey_rename = Cambiar el nombre
+security_passkey_remove = Quitar
+security_passkey_add = Añadir una llave de acceso
+security_passkey_add_text = Póngale un nombre por el que la reconozca. Después, su navegador le preguntará dónde guardarla.
+security_passkey_exists = Este dispositivo ya tiene una llave de acceso de su cuenta.
+security_passkey_unsupported = Hace falta JavaScript y un navegador que admita llaves de acceso.
+security_added = Añadida
+security_used = Último uso
+security_generator = Aplicación de autenticación
+security_generator_text = Una aplicación de su teléfono muestra un código nuevo cada 30 segundos. Se le pide cuando inicia sesión con la contraseña.
+security_generator_added = Configurada
+security_generator_set_up = Configurar una aplicación
+security_generator_replace = Configurar otra aplicación
+security_generator_remove = Quitar
+security_generator_required = Aquí todos necesitan un segundo factor, así que la aplicación se puede sustituir, pero no quitar.
+security_codes = Códigos de recuperación
+security_codes_text = Cada uno sustituye una vez a un código de la aplicación. Pida otros cuando queden pocos: los anteriores dejan de valer.
+security_codes_left = Sin usar
+security_codes_new = Obtener códigos nuevos
+
+sessions_this = Este navegador
+sessions_other = Otro navegador
+sessions_begun = Comienzo
+sessions_used = Último uso
+sessions_signed_in = Inicio de sesión
+sessions_method = Mediante
+sessions_end = Cerrar
+sessions_end_others = Cerrar todas las demás
+sessions_only_this = No tiene la sesión iniciada en ningún otro sitio.
+sessions_more = Se muestran las más recientes, de { $total } en total.
+method_pwd = contraseña
+method_otp = código de un solo uso
+method_hwk = llave de seguridad
+method_swk = llave de acceso
+method_mfa = varios factores
+method_admin_api = un administrador
+
+applications_none = Ninguna aplicación usa su cuenta.
+applications_since = Desde
+applications_used = Último uso
+applications_offline = Conserva el acceso mientras usted no está
+applications_session = Ha iniciado sesión allí con su cuenta.
+applications_end = Retirar el acceso
+applications_end_all = Retirar todos los accesos
+applications_end_hint = Una aplicación a la que se le retira el acceso tiene que volver a pedírselo.
+
+data_export_title = Una copia de sus datos
+data_export_text = Todo lo que hay guardado aquí sobre usted, en un archivo JSON: perfil, grupos y roles, sesiones y lo que pueden hacer las aplicaciones. No contiene contraseñas ni otros secretos.
+data_export = Descargar
+data_delete_title = Eliminar su cuenta
+data_delete_text = Su cuenta y todo lo que le pertenece se eliminan para siempre. Se cierra su sesión en todas partes y las aplicaciones pierden el acceso.
+data_delete_off = Diríjase a un administrador si quiere que se elimine su cuenta.
+data_delete_confirm = Quiero eliminar mi cuenta para siempre
+data_delete = Eliminar mi cuenta
+data_deleted_title = Su cuenta se ha eliminado
+data_deleted_text = Se ha cerrado su sesión en todas partes. Ya puede cerrar esta ventana.

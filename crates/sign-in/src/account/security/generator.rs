@@ -144,7 +144,7 @@ async fn keep(
     if !has_both {
         // The code was a second factor, too: with it the session goes on, under a new id.
         let amr = person.session.amr.with(AuthenticationMethod::Otp).with(AuthenticationMethod::Mfa);
-        if let Some((id, session)) = session_begin::begin(call, &person.user, amr).await? {
+        if let Some((id, session)) = session_begin::step_up(call, &person.user, amr).await? {
             let lives = session.expires_at.since(now);
             append(response.headers_mut(), set_cookie(issuer, &issuer.cookie, id.expose(), lives));
         }

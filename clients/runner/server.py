@@ -33,9 +33,13 @@ class Profile:
     environment: dict[str, str] = field(default_factory=dict)
     # The listener itself speaks TLS, by a certificate that is made for it.
     tls: bool = False
+    # The host of its URL, at the loopback address.
+    host: str = "127.0.0.1"
 
 
 HTTP = Profile("http")
+# A passkey is bound to a name: WebAuthn takes no address (Level 3, 5.1.3).
+NAMED = Profile("http", host="localhost")
 # The load scripts turn http into https for `iss`; the listener stays plain.
 HTTPS_ISSUER = Profile("https", {"SYMBOLON_SESSION_COOKIE": "authrim_session"})
 # For who takes no issuer but over TLS.
@@ -112,7 +116,7 @@ class Server:
         return {
             **own,
             **(self._make_certificate() if self.profile.tls else {}),
-            "SYMBOLON_ISSUER": f"{self.profile.issuer_scheme}://127.0.0.1:{public}",
+            "SYMBOLON_ISSUER": f"{self.profile.issuer_scheme}://{self.profile.host}:{public}",
             "SYMBOLON_LISTEN": f"127.0.0.1:{public}",
             "SYMBOLON_MANAGEMENT_LISTEN": f"127.0.0.1:{management}",
             "SYMBOLON_DATA_DIR": str(self.folder / "data"),
@@ -161,7 +165,7 @@ class Server:
         while time.monotonic() < end and self._process.poll() is None:
             found = re.search(r"^listening on (https?://\S+)$", self.output.read_text(errors="replace"), re.MULTILINE)
             if found:
-                return found[1]
+                return found[1].replace("127.0.0.1", self.profile.host)
             time.sleep(0.02)
         raise ServerFailed(f"the server did not say `listening on`; it printed: {self._tail()}")
 

@@ -12,8 +12,8 @@ use symbolon_store::Durable;
 
 use crate::call::{Call, Concerns};
 use crate::error::AdminError;
-use crate::grants;
 use symbolon_app::audit::ChangedFields;
+use symbolon_app::grants;
 use symbolon_app::issuer::longest_life;
 
 /// The longest lifetime of anything of a user, session or client: how long a tombstone must be kept.
@@ -43,7 +43,7 @@ pub(super) async fn user(call: &Call, user: &UserId) -> Result<u64, AdminError> 
 /// # Errors
 /// As [`user`].
 pub(super) async fn signed_in(call: &Call, id: &UserId) -> Result<(), AdminError> {
-    let before = grants::live_families(call, id).await?;
+    let before = grants::live_families(&call.app, &call.issuer, id).await?;
     let sessions = user(call, id).await?;
     let families: u64 = before.values().map(|grant| grant.families).sum();
     let detail = json!({
@@ -76,27 +76,15 @@ pub(super) async fn tokens_of_client(call: &Call, client: &ClientId) -> Result<(
 /// # Errors
 /// As [`user`].
 pub(super) async fn consent(call: &Call, user: &UserId, client: &ClientId) -> Result<bool, AdminError> {
-    let families = grants::live_families(call, user).await?.get(client).map_or(0, |grant| grant.families);
-    let given = call.app.store.consent(call.id(), user, client).await?;
-    // Before the consent is withdrawn, and even if there is none: an earlier attempt may have stopped between the two
-    // steps.
-    tokens_of_consent(call, user, client).await?;
-    let withdrawn = call.app.store.withdraw(call.id(), user, client).await?;
-    // Again, for grants that were made while the consent still existed: each of them began before the consent was
-    // read.
-    tokens_of_consent(call, user, client).await?;
+    let grants::EndedGrant { consent, families } = grants::end(&call.app, &call.issuer, user, client).await?;
+    let withdrawn = consent.is_some();
     let detail = json!({ "consent": withdrawn, "refresh_tokens": families });
     let changed = ChangedFields::between(
-        &json!({ "consent": given.filter(|_| withdrawn), "refresh_tokens": families }),
+        &json!({ "consent": consent, "refresh_tokens": families }),
         &json!({ "consent": null, "refresh_tokens": 0 }),
     );
     call.audit(Event::GrantEnded, Concerns { user: Some(user), client: Some(client), detail }, changed);
     Ok(withdrawn)
-}
-
-async fn tokens_of_consent(call: &Call, user: &UserId, client: &ClientId) -> Result<(), AdminError> {
-    let longest = longest(call).await?;
-    write(call, Tombstone::consent(call.id(), user.clone(), client.clone(), call.now(), longest)).await
 }
 
 async fn write(call: &Call, tombstone: Tombstone) -> Result<(), AdminError> {

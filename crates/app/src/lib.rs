@@ -17,6 +17,7 @@ pub mod email_code;
 mod entitlements;
 #[cfg(any(test, feature = "fuzz"))]
 pub mod fuzz;
+pub mod grants;
 pub mod http;
 pub mod issuer;
 pub mod let_others_run;

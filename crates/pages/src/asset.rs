@@ -46,6 +46,8 @@ pub(crate) struct Files {
     pub(crate) submit_once: String,
     pub(crate) walkthrough: String,
     pub(crate) silent_callback: String,
+    pub(crate) account_passkeys: String,
+    pub(crate) add_passkey: String,
     all: Vec<Asset>,
 }
 
@@ -57,6 +59,9 @@ static FILES: LazyLock<Files> = LazyLock::new(|| {
     let submit_once = Asset::script("submit-once", include_str!("../assets/submit-once.js").into());
     let silent_callback =
         Asset::script("silent-callback", include_str!("../assets/silent-callback.js").into());
+    let account_passkeys =
+        Asset::script("account-passkeys", include_str!("../assets/account-passkeys.js").into());
+    let add_passkey = Asset::script("add-passkey", include_str!("../assets/add-passkey.js").into());
     // A module names the modules that it imports by their fingerprinted paths, so its own fingerprint covers them.
     let oidc = Asset::script("oidc", include_str!("../assets/oidc.js").into());
     let walkthrough = Asset::script(
@@ -71,7 +76,19 @@ static FILES: LazyLock<Files> = LazyLock::new(|| {
         submit_once: submit_once.path.clone(),
         walkthrough: walkthrough.path.clone(),
         silent_callback: silent_callback.path.clone(),
-        all: vec![style, mark, form_post, submit_once, silent_callback, oidc, walkthrough],
+        account_passkeys: account_passkeys.path.clone(),
+        add_passkey: add_passkey.path.clone(),
+        all: vec![
+            style,
+            mark,
+            form_post,
+            submit_once,
+            silent_callback,
+            account_passkeys,
+            add_passkey,
+            oidc,
+            walkthrough,
+        ],
     }
 });
 

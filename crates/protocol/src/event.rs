@@ -39,8 +39,16 @@ events! {
     SignInFailed => "session.sign_in_failed", true;
     /// A user added a passkey.
     PasskeyAdded => "passkey.added", true;
+    /// A user gave a passkey another name.
+    PasskeyRenamed => "passkey.renamed", true;
+    /// A user removed a passkey.
+    PasskeyRemoved => "passkey.removed", true;
     /// A user set up a generator of time-based one-time passwords.
     TotpAdded => "totp.added", true;
+    /// A user removed the generator of time-based one-time passwords, with the recovery codes.
+    TotpRemoved => "totp.removed", true;
+    /// A user got new recovery codes in place of the others.
+    RecoveryCodesDrawn => "recovery_code.drawn", true;
     /// A user signed in with a recovery code, which is used up.
     RecoveryCodeUsed => "recovery_code.used", true;
     /// A session ended before its time.

@@ -21,7 +21,8 @@ use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::Durable;
 
-use crate::interaction::{Interaction, Page, PendingAuthorization, client_of, to_root};
+use crate::interaction::{Interaction, Page, PendingAuthorization, client_of, root, to_root};
+use crate::sign_in_goal::{AccountGoal, SignInGoal};
 use crate::{consent_page, login_page, second_factor_page};
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::{Call, Context, Failure, Framing, Policy, html, redirect, session_cookie};
@@ -51,7 +52,7 @@ pub(super) async fn authorize(call: &mut Call) -> Result<Response, Failure> {
         NextStep::Answer(response) => Ok(response),
         next => {
             let pending = PendingAuthorization::of(received.encoded())?;
-            if !encoded::fits_json(&pending.request, LONGEST_PENDING) {
+            if !pending.request().is_none_or(|request| encoded::fits_json(request, LONGEST_PENDING)) {
                 let description = "a request that needs a page may have 8 KiB at most";
                 let error = OAuthError::invalid_request(Reason::RequestTooLongForPage, description);
                 return refuse(call, &pending, error).await;
@@ -90,14 +91,34 @@ pub(super) async fn resume(
     on: Page,
 ) -> Result<Response, Failure> {
     let Call { context, received, durable, client, .. } = call;
-    let attempt = AuthorizationAttempt {
-        context,
-        session,
-        is_post: received.is_post(),
-        so_far: Some(&interaction.pending),
+    let is_post = received.is_post();
+    let next = match &interaction.pending.goal {
+        SignInGoal::Request(request) => {
+            let so_far = Some(&interaction.pending);
+            let attempt = AuthorizationAttempt { context, session, is_post, so_far };
+            attempt.run(request.as_bytes(), client, durable).await?
+        }
+        SignInGoal::Account(page) => to_account(context, page, (session, is_post), durable).await?,
     };
-    let next = attempt.run(interaction.pending.request.as_bytes(), client, durable).await?;
     lead_to(call, interaction, next, on).await
+}
+
+/// Leads to a page of the account, if the person has proven as much as it wants.
+async fn to_account(
+    context: &Context,
+    page: &AccountGoal,
+    (session, is_post): (Option<SessionId>, bool),
+    durable: &mut Durable,
+) -> Result<NextStep, Failure> {
+    let Context { app, issuer, .. } = context;
+    let Some(id) = session else { return Ok(NextStep::SignIn) };
+    let session = app.store.session(&issuer.id, &id, app.now()).await?.take(durable);
+    let Some(session) = session else { return Ok(NextStep::SignIn) };
+    let user = app.store.user(&issuer.id, &session.user).await?;
+    let is_enough =
+        user.is_some_and(|user| user.may_sign_in()) && page.freshness().is_met(context, &session).await?;
+    let to = format!("{}{}", issuer.prefix, page.place().path());
+    Ok(if is_enough { NextStep::Answer(redirect(is_post, &to)) } else { NextStep::SignIn })
 }
 
 async fn lead_to(
@@ -118,7 +139,8 @@ async fn lead_to(
     }
 }
 
-/// Tells the client that its request was refused, in the response mode that it asked for (RFC 6749 4.1.2.1).
+/// Tells the client that its request was refused, in the response mode that it asked for (RFC 6749 4.1.2.1). Whoever did
+/// not come from a client is led to the first page.
 ///
 /// # Errors
 /// As [`authorize`].
@@ -128,7 +150,8 @@ pub(super) async fn refuse(
     error: OAuthError,
 ) -> Result<Response, Failure> {
     let Call { context, received, .. } = &*call;
-    let params = Params::parse(pending.request.as_bytes())?;
+    let Some(request) = pending.request() else { return Ok(redirect(received.is_post(), &root(context))) };
+    let params = Params::parse(request.as_bytes())?;
     let client = client_of(context, &params).await?;
     let settings = context.issuer.settings.load_full();
     let to = match AuthorizationRequest::check(&params, &client, (&context.issuer.url, &settings)) {

@@ -1,11 +1,13 @@
-//! The endpoints that a person's browser calls: authorization, the pages for login, consent and logout, and the
-//! walk-through of development mode. [`ENDPOINTS`] are their rows in the endpoint table. Applications that draw their own
+//! The endpoints that a person's browser calls: authorization, the pages for login, consent, logout and the account, and
+//! the walk-through of development mode. [`ENDPOINTS`] are their rows in the endpoint table. Applications that draw their own
 //! pages sign people in by the login API, whose rows are [`LOGIN_API`].
 
+mod account;
 mod assets;
 mod authorize;
 mod consent;
 mod consent_page;
+mod credential_news;
 pub mod demo;
 mod endpoints;
 mod first_factor;
@@ -25,6 +27,7 @@ mod second_factor_setup;
 mod session_begin;
 mod session_end;
 mod session_quota;
+mod sign_in_goal;
 mod signed_in;
 
 pub use assets::asset_routes;

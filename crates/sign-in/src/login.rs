@@ -1,7 +1,5 @@
 //! The endpoint of the login page and its form.
 
-use std::sync::Arc;
-
 use axum::response::Response;
 use symbolon_crypto::secret::SecretString;
 use symbolon_pages::LoginError;
@@ -11,7 +9,7 @@ use symbolon_protocol::refusal::{Details, Reason, Refusal};
 use symbolon_protocol::sign_in::{Factor, Proven};
 
 use crate::authorize::refuse;
-use crate::interaction::{Interaction, PendingAuthorization, RequestingClient, session_of};
+use crate::interaction::{Asking, Interaction, PendingAuthorization, session_of};
 use crate::password_attempt::PasswordAttempt;
 use crate::refusal_pause::refusal_pause;
 use crate::session_begin::{SignIn, begin_for};
@@ -30,13 +28,12 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
     let Call { context, received, client, .. } = &mut *call;
     let params = Params::parse(&received.form)?;
     let interaction = Interaction::<PendingAuthorization>::open(context, received, &params)?;
-    let asking = RequestingClient::of(context, &interaction.pending).await?;
-    *client = Some(Arc::clone(&asking.client));
+    let asking = Asking::of(context, &interaction.pending).await?;
+    *client = asking.client().cloned();
     let username = params.get("username")?.unwrap_or_default().trim().to_owned();
     let typed = (!username.is_empty()).then(|| username.clone());
     if !interaction.accepts((context, received), &params, Purpose::Login, "")? {
-        let client = Some(&asking.client.client_id);
-        context.refused(RefusedRequest::anonymous(Reason::SignInFormExpired.into(), client));
+        context.refused(RefusedRequest::anonymous(Reason::SignInFormExpired.into(), asking.client_id()));
         return login_page::page(context, &interaction, &asking, typed, Some(LoginError::Expired));
     }
     let password = SecretString::new(params.get("password")?.unwrap_or_default().to_owned());
@@ -54,8 +51,7 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
                 let error = LoginError::TooManyAttempts { retry_after_seconds };
                 let details = Details::of_user(&session.user);
                 let refusal = Refusal::about(Reason::SignInRateLimited, details);
-                let client = Some(&asking.client.client_id);
-                call.context.refused(RefusedRequest::anonymous(refusal, client));
+                call.context.refused(RefusedRequest::anonymous(refusal, asking.client_id()));
                 refused(&call.context, &interaction, (&asking, typed), error).await
             }
         };
@@ -63,20 +59,19 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
     let context = call.context.clone();
     let attempt = PasswordAttempt {
         context: &context,
-        client: &asking.client.client_id,
+        client: asking.client_id(),
         username: &username,
         password: &password,
     };
     let error = match attempt.check().await? {
         Ok(right) => {
             let proven = Proven::by(Factor::Password, context.app.now());
-            let step = second_factor::step(&context, &asking.client, &right.user, &proven).await?;
+            let step = second_factor::step(&context, asking.client(), &right.user, &proven).await?;
             if second_factor::is_needed(&step) {
                 let hash = attempt.rehash(&right).await;
                 return second_factor::begin(call, interaction, (&right.user, &hash), &step).await;
             }
-            let client = Some(&asking.client.client_id);
-            let sign_in = SignIn { user: &right.user, amr: proven.amr(), client };
+            let sign_in = SignIn { user: &right.user, amr: proven.amr(), client: asking.client_id() };
             match begin_for(call, &interaction, sign_in, || attempt.is_still(&right)).await? {
                 Some((id, session)) => {
                     let response = signed_in(call, interaction, id, &session).await;
@@ -96,7 +91,7 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
 async fn refused(
     context: &Context,
     interaction: &Interaction<PendingAuthorization>,
-    (asking, typed): (&RequestingClient, Option<String>),
+    (asking, typed): (&Asking, Option<String>),
     error: LoginError,
 ) -> Result<Response, Failure> {
     if matches!(error, LoginError::Busy | LoginError::TooManyAttempts { .. }) {

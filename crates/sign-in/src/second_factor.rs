@@ -4,6 +4,8 @@
 //! Between the two pages nothing is stored: what the password proved is sealed into the interaction, for ten minutes and for
 //! the browser in which it was typed, together with a digest of the password's hash. So a changed password ends it.
 
+use std::sync::Arc;
+
 use axum::response::Response;
 use symbolon_protocol::authorize::decide::denied;
 use symbolon_protocol::client::Client;
@@ -16,7 +18,7 @@ use symbolon_protocol::user::{PasswordHash, User};
 
 use crate::authorize::{refuse, resume};
 use crate::first_factor::FirstFactor;
-use crate::interaction::{Interaction, Page, PendingAuthorization, RequestingClient, session_of};
+use crate::interaction::{Asking, Interaction, Page, PendingAuthorization, session_of};
 use crate::second_factor_attempt::Attempt;
 use crate::signed_in::signed_in;
 use crate::{second_factor_page, second_factor_setup};
@@ -24,19 +26,20 @@ use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure};
 
-/// What a sign-in needs after what is proven.
+/// What a sign-in needs after what is proven. `client`: the one that asks for it, if one does.
 ///
 /// # Errors
 /// [`Failure`]: the store is out of reach.
 pub(super) async fn step(
     context: &Context,
-    client: &Client,
+    client: Option<&Arc<Client>>,
     user: &User,
     proven: &Proven,
 ) -> Result<Step, Failure> {
     let Context { app, issuer, .. } = context;
     let enrolled = app.store.authenticators(&issuer.id, &user.id).await?;
-    let asked = issuer.settings.load().second_factor_for(&client.settings);
+    let settings = issuer.settings.load();
+    let asked = client.map_or(settings.second_factor, |client| settings.second_factor_for(&client.settings));
     let policy = Policy { needs_second_factor: asked == SecondFactor::Required };
     Ok(next_step(proven, policy, &enrolled.set))
 }
@@ -71,13 +74,12 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
     let Call { context, received, client, .. } = &mut *call;
     let params = Params::parse(&received.form)?;
     let interaction = Interaction::<PendingAuthorization>::open(context, received, &params)?;
-    let asking = RequestingClient::of(context, &interaction.pending).await?;
-    *client = Some(asking.client.clone());
+    let asking = Asking::of(context, &interaction.pending).await?;
+    *client = asking.client().cloned();
     let is_ours = interaction.accepts((context, received), &params, Purpose::SecondFactor, "")?;
     let Some(first) = interaction.pending.first_factor.clone().filter(|_| is_ours) else {
         // Too late, another browser, or a forged form: the person begins again with the password.
-        let client = Some(&asking.client.client_id);
-        context.refused(RefusedRequest::anonymous(Reason::SignInFormExpired.into(), client));
+        context.refused(RefusedRequest::anonymous(Reason::SignInFormExpired.into(), asking.client_id()));
         return resume_without_proof(call, interaction).await;
     };
     let code = params.get("code")?.unwrap_or_default().to_owned();

@@ -4,7 +4,7 @@ use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
 use symbolon_pages::{Language, SecondFactorError, SecondFactorPage, SecondFactorSetup};
 
-use crate::interaction::{Interaction, Page, PendingAuthorization, RequestingClient, address, fits_address};
+use crate::interaction::{Asking, Interaction, Page, PendingAuthorization, address, fits_address};
 use crate::login_page::append;
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect};
@@ -25,7 +25,7 @@ pub(super) async fn ask(
     let sealed = interaction.seal(&call.context)?;
     let is_shown_here = on == Page::SecondFactor && !call.received.is_post();
     if is_shown_here || !fits_address(&sealed) {
-        let asking = RequestingClient::of(&call.context, &interaction.pending).await?;
+        let asking = Asking::of(&call.context, &interaction.pending).await?;
         return page(&call.context, &interaction, &asking, None);
     }
     let mut response = redirect(call.received.is_post(), &address(&call.context, PATH, &sealed));
@@ -40,7 +40,7 @@ pub(super) async fn ask(
 pub(super) fn page(
     context: &Context,
     interaction: &Interaction<PendingAuthorization>,
-    asking: &RequestingClient,
+    asking: &Asking,
     error: Option<SecondFactorError>,
 ) -> Result<Response, Failure> {
     let internal = |error: String| Failure::Internal(error);
@@ -52,10 +52,11 @@ pub(super) fn page(
         SecondFactorSetup::new(key_uri.expose(), secret.typed_form().expose())
     });
     let sealed = interaction.seal(context)?;
+    let language = Language::English;
     let page = SecondFactorPage {
-        language: Language::English,
+        language,
         issuer_name: issuer_name.to_owned(),
-        client_name: asking.client.display_name().to_owned(),
+        client_name: asking.display_name(language).to_owned(),
         action: address(context, PATH, &sealed),
         transaction: sealed,
         csrf: interaction.csrf_token(context, Purpose::SecondFactor, ""),
@@ -63,7 +64,11 @@ pub(super) fn page(
         error,
     };
     let page = page.render_below(&context.issuer.prefix).map_err(|error| internal(error.to_string()))?;
-    let mut response = html(status(error), page, &Policy { leads_to_client: true, ..Policy::default() });
+    let mut response = html(
+        status(error),
+        page,
+        &Policy { leads_to_client: asking.client().is_some(), ..Policy::default() },
+    );
     if let Some(SecondFactorError::TooManyAttempts { retry_after_seconds }) = error {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(retry_after_seconds));
     }

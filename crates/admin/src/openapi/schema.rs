@@ -461,6 +461,7 @@ fn settings() -> Schemas {
             ("audit_days", number()),
             ("login_api_origins", json!({ "type": "array", "items": { "type": "string" }, "maxItems": 50 })),
             ("password_work_kib", optional(&number())),
+            ("self_deletion", flag()),
             ("attributes", list(reference("AttributeDefinition"))),
         ],
     );

@@ -46,6 +46,7 @@ pub(crate) fn document(settings: &IssuerSettings) -> Map<String, Value> {
         document.entry(name).or_insert_with(|| Value::Array(Vec::new()));
     }
     document.entry("second_factor").or_insert_with(|| "optional".into());
+    document.entry("self_deletion").or_insert(Value::Bool(false));
     document
 }
 

@@ -13,4 +13,4 @@ mod step;
 pub mod totp;
 
 pub use proven::{Factor, Proven};
-pub use step::{Policy, Step, next_step};
+pub use step::{Policy, Step, is_enough, next_step};

@@ -2,7 +2,7 @@
 
 use super::{Factor, Proven};
 use crate::authenticator::AuthenticatorSet;
-use crate::session::Amr;
+use crate::session::{Amr, AuthenticationMethod};
 use crate::time::Timestamp;
 
 /// What a sign-in has to prove.
@@ -37,7 +37,7 @@ pub enum Step {
 pub fn next_step(proven: &Proven, policy: Policy, enrolled: &AuthenticatorSet) -> Step {
     let Some(auth_time) = proven.auth_time() else { return Step::Begin };
     let has_second = enrolled.totp.is_some();
-    if proven.is_multi_factor() || !(policy.needs_second_factor || has_second) {
+    if is_enough(proven.amr(), policy, enrolled) {
         return Step::Enough { amr: proven.amr(), acr: proven.acr(), auth_time };
     }
     let mut ways = Vec::new();
@@ -50,6 +50,13 @@ pub fn next_step(proven: &Proven, policy: Policy, enrolled: &AuthenticatorSet) -
     ways.extend(enrolled.passkeys.iter().map(|passkey| Factor::Passkey { is_synced: passkey.is_synced }));
     ways.dedup();
     if ways.is_empty() { Step::Enrol } else { Step::Prove(ways) }
+}
+
+/// Whether these methods are enough to be signed in: with a second factor (`mfa`), or where none is needed. Also for a session
+/// that began before a second factor was enrolled or demanded.
+pub fn is_enough(amr: Amr, policy: Policy, enrolled: &AuthenticatorSet) -> bool {
+    let needs_second = policy.needs_second_factor || enrolled.totp.is_some();
+    amr.contains(AuthenticationMethod::Mfa) || !needs_second
 }
 
 #[cfg(test)]

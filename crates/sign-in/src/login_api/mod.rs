@@ -6,7 +6,7 @@
 
 mod answer;
 mod email_code;
-mod passkey_challenge;
+pub(crate) mod passkey_challenge;
 mod passkey_login;
 mod passkey_registration;
 

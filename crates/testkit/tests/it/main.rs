@@ -10,6 +10,7 @@
 
 mod abandoned;
 mod access_token_typ;
+mod account;
 mod admin;
 mod admin_query;
 mod attributes;

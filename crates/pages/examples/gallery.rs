@@ -106,6 +106,8 @@ fn logged_out(return_uri: Option<&str>) -> LoggedOutPage {
         issuer_name: "Symbolon".into(),
         return_uri: return_uri.map(Into::into),
         client_name: Some("Pottery Atlas".into()),
+        frames: Vec::new(),
+        leads_on_to: None,
     }
 }
 

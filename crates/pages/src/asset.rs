@@ -46,6 +46,8 @@ pub(crate) struct Files {
     pub(crate) submit_once: String,
     pub(crate) walkthrough: String,
     pub(crate) silent_callback: String,
+    pub(crate) check_session: String,
+    pub(crate) signed_out: String,
     all: Vec<Asset>,
 }
 
@@ -57,6 +59,8 @@ static FILES: LazyLock<Files> = LazyLock::new(|| {
     let submit_once = Asset::script("submit-once", include_str!("../assets/submit-once.js").into());
     let silent_callback =
         Asset::script("silent-callback", include_str!("../assets/silent-callback.js").into());
+    let check_session = Asset::script("check-session", include_str!("../assets/check-session.js").into());
+    let signed_out = Asset::script("signed-out", include_str!("../assets/signed-out.js").into());
     // A module names the modules that it imports by their fingerprinted paths, so its own fingerprint covers them.
     let oidc = Asset::script("oidc", include_str!("../assets/oidc.js").into());
     let walkthrough = Asset::script(
@@ -71,7 +75,19 @@ static FILES: LazyLock<Files> = LazyLock::new(|| {
         submit_once: submit_once.path.clone(),
         walkthrough: walkthrough.path.clone(),
         silent_callback: silent_callback.path.clone(),
-        all: vec![style, mark, form_post, submit_once, silent_callback, oidc, walkthrough],
+        check_session: check_session.path.clone(),
+        signed_out: signed_out.path.clone(),
+        all: vec![
+            style,
+            mark,
+            form_post,
+            submit_once,
+            silent_callback,
+            check_session,
+            signed_out,
+            oidc,
+            walkthrough,
+        ],
     }
 });
 

@@ -60,6 +60,8 @@ fn logged_out(return_uri: &str) -> LoggedOutPage {
         issuer_name: HOSTILE.into(),
         return_uri: Some(return_uri.into()),
         client_name: None,
+        frames: Vec::new(),
+        leads_on_to: None,
     }
 }
 

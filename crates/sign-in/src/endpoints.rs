@@ -8,12 +8,12 @@ use symbolon_telemetry::Endpoint as Label;
 
 use crate::interaction::Page;
 use crate::{
-    authorize, consent, consent_page, login, login_page, logout, outbox, root_page, second_factor,
-    second_factor_page,
+    authorize, check_session, consent, consent_page, login, login_page, logout, outbox, root_page,
+    second_factor, second_factor_page,
 };
 
 /// The endpoints that people's browsers call, the busiest first.
-pub static ENDPOINTS: [Endpoint; 13] = [
+pub static ENDPOINTS: [Endpoint; 14] = [
     Endpoint {
         path: path::AUTHORIZATION,
         methods: GET_THAT_CHANGES_OR_POST,
@@ -121,6 +121,18 @@ pub static ENDPOINTS: [Endpoint; 13] = [
         cors: Cors::None,
         failures: Failures::Page,
         handler: |call| Box::pin(logout::confirm(call)),
+    },
+    Endpoint {
+        path: path::CHECK_SESSION,
+        methods: GET,
+        label: Label::Page,
+        limit: Limit::None,
+        form: Form::Required,
+        repeatable: None,
+        needs_lease: false,
+        cors: Cors::None,
+        failures: Failures::Page,
+        handler: |call| Box::pin(check_session::show(call)),
     },
     Endpoint {
         path: "/",

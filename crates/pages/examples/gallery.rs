@@ -94,6 +94,7 @@ fn logout() -> LogoutPage {
         issuer_name: "Symbolon".into(),
         user_name: Some("ada@example.com".into()),
         client_name: Some("Pottery Atlas".into()),
+        applications: vec!["Kiln Calendar".into(), "Glaze Shop".into()],
         action: "/logout".into(),
         transaction: "t-1".into(),
         csrf: "c-1".into(),

@@ -51,6 +51,7 @@ pub(crate) static ENGLISH: Texts = Texts {
     logout_question: "You will need to sign in again the next time.",
     logout_client: Phrase("{} asks to sign you out."),
     logout_signed_in: Phrase("Signed in as {}"),
+    logout_applications: "You will be signed out of these applications too:",
     logout_confirm: "Sign out",
     logout_cancel: "Stay signed in",
     logged_out_title: "You are signed out",

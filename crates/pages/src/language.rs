@@ -101,7 +101,7 @@ texts! {
         consent_allow, consent_deny, consent_not_you,
         scope_openid, scope_profile, scope_email, scope_address, scope_phone, scope_groups, scope_roles,
         scope_offline_access,
-        logout_title, logout_question, logout_confirm, logout_cancel,
+        logout_title, logout_question, logout_applications, logout_confirm, logout_cancel,
         logged_out_title, logged_out_text,
         error_request, error_not_found, error_busy, error_server, error_code, error_request_id,
         error_hint_request, error_hint_wait, error_hint_server,

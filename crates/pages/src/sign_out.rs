@@ -18,6 +18,8 @@ pub struct LogoutPage {
     pub user_name: Option<String>,
     /// The client that asked for the logout, if it is known.
     pub client_name: Option<String>,
+    /// The other applications that are told of the logout.
+    pub applications: Vec<String>,
     /// Where the form is posted.
     pub action: String,
     /// The hidden field `transaction`.

@@ -28,6 +28,9 @@ use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect, remove_
 /// `rate_limit.login.sessions` was raised.
 const MOST_LOOKED_AT: u32 = 100;
 
+/// The most applications that the page names which asks.
+const MOST_NAMED: usize = 12;
+
 /// How long the signed-out page waits for its frames, in seconds.
 const LEADS_ON_AFTER: u32 = 2;
 
@@ -108,6 +111,7 @@ async fn ask(
         issuer_name: context.issuer.display_name().to_owned(),
         user_name: Some(user_name(context, session).await?),
         client_name: interaction.pending.client_name.clone(),
+        applications: told_applications(context, session, interaction.pending.client_name.as_deref()).await?,
         action: format!("{}{CONFIRM}", context.issuer.prefix),
         csrf: interaction.csrf_token(context, Purpose::Logout, session.sid.as_str()),
         transaction: interaction.seal(context)?,
@@ -119,6 +123,30 @@ async fn ask(
         response.headers_mut().append(header::SET_COOKIE, cookie);
     }
     Ok(response)
+}
+
+/// The names of the applications that are told when a session ends, without the one that asks.
+async fn told_applications(
+    context: &Context,
+    session: &Session,
+    asking: Option<&str>,
+) -> Result<Vec<String>, Failure> {
+    let clients = clients_of(context, session).await?;
+    let is_told = |client: &&Arc<Client>| {
+        let logout = &client.logout;
+        logout.backchannel_logout_uri.is_some() || logout.frontchannel_logout_uri.is_some()
+    };
+    let names = clients.iter().filter(is_told).map(|client| client.display_name());
+    Ok(names.filter(|name| Some(*name) != asking).take(MOST_NAMED).map(str::to_owned).collect())
+}
+
+async fn clients_of(context: &Context, session: &Session) -> Result<Vec<Arc<Client>>, Failure> {
+    let Context { app, issuer, .. } = context;
+    let mut clients = Vec::with_capacity(session.clients.len());
+    for client in &session.clients {
+        clients.extend(app.store.client(&issuer.id, client).await?);
+    }
+    Ok(clients)
 }
 
 /// `POST /logout/confirm`: the person's decision.
@@ -229,12 +257,8 @@ async fn signed_out(
 
 /// The frames by which the clients of a session are told (Front-Channel Logout 1.0).
 async fn frames(context: &Context, session: &Session) -> Result<Vec<String>, Failure> {
-    let Context { app, issuer, .. } = context;
-    let mut clients = Vec::with_capacity(session.clients.len());
-    for client in &session.clients {
-        clients.extend(app.store.client(&issuer.id, client).await?);
-    }
-    Ok(front_channel_logout::frames(&issuer.url, session, clients.iter().map(|client| &**client)))
+    let clients = clients_of(context, session).await?;
+    Ok(front_channel_logout::frames(&context.issuer.url, session, clients.iter().map(|client| &**client)))
 }
 
 fn signed_out_page(

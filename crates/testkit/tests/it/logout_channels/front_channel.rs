@@ -80,7 +80,12 @@ fn after_the_question_it_is_the_same() {
     let server = TestServer::start();
     let clients = clients(&server);
     let (browser, _) = signed_in(&server, &clients);
-    let (transaction, csrf) = hidden(&browser.get("/logout"));
+    let asked = browser.get("/logout?client_id=nobody");
+    let named = asked.body.split_once("id=\"applications\"").expect("a list").1;
+    let named = named.split_once("</ul>").unwrap().0;
+    assert!(named.contains("<bdi>a.example</bdi>") && named.contains("<bdi>b.example:8443</bdi>"), "{named}");
+    assert!(!named.contains("c.example"), "it is told by nobody: {named}");
+    let (transaction, csrf) = hidden(&asked);
     let form = [("transaction", &*transaction), ("csrf_token", &*csrf), ("decision", "confirm")];
     let page = browser.post("/logout/confirm", &form);
     assert_eq!((page.status, frames(&page).len()), (200, 2));

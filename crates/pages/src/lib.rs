@@ -24,7 +24,6 @@
 //! cached for ever.
 
 mod asset;
-mod english;
 mod error_page;
 mod form_post;
 mod index_page;
@@ -43,7 +42,7 @@ pub use asset::{Asset, assets, stylesheet};
 pub use error_page::ErrorPage;
 pub use form_post::FormPostPage;
 pub use index_page::IndexPage;
-pub use language::{Language, Phrase, Texts};
+pub use language::{Language, Phrase, Plural, Texts};
 pub use outbox::{OutboxMailView, OutboxPage};
 pub use page::RenderError;
 pub use second_factor::{RecoveryCodesPage, SecondFactorError, SecondFactorPage, SecondFactorSetup};

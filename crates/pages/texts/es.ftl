@@ -1,0 +1,86 @@
+# Las páginas en español. El significado de los nombres está en en.ftl.
+
+login_title = Iniciar sesión
+login_continue = para continuar a { $client }
+username = Nombre de usuario
+password = Contraseña
+sign_in = Iniciar sesión
+cancel = Cancelar
+login_invalid_credentials = El nombre de usuario o la contraseña no son correctos.
+login_too_many_attempts = Demasiados intentos. Vuelva a intentarlo dentro de { $wait }.
+login_busy = Hay mucha actividad en este momento. Vuelva a intentarlo dentro de unos segundos.
+login_expired = Esta página había caducado. Inicie sesión de nuevo; para ello, su navegador debe aceptar cookies.
+seconds = { $count ->
+    [one] { $count } segundo
+   *[other] { $count } segundos
+}
+minutes = { $count ->
+    [one] { $count } minuto
+   *[other] { $count } minutos
+}
+
+second_factor_title = Confirme que es usted
+second_factor_code = Código
+second_factor_hint = Los seis dígitos que muestra su aplicación de autenticación o uno de sus códigos de recuperación.
+second_factor_wrong = Este código no es correcto o ya se ha utilizado. Espere al siguiente y vuelva a intentarlo.
+second_factor_confirm = Confirmar
+second_factor_setup_title = Configure una aplicación de autenticación
+second_factor_setup_scan = Escanee esta imagen con una aplicación de autenticación en su teléfono. Después, escriba los seis dígitos que muestre.
+second_factor_setup_type = Si no puede escanearla, escriba este secreto en la aplicación:
+second_factor_setup_qr = Código QR con el secreto que aparece debajo
+recovery_codes_title = Sus códigos de recuperación
+recovery_codes_text = Guarde estos códigos en un lugar seguro. Si pierde su teléfono, con cada uno de ellos podrá iniciar sesión una vez. No se volverán a mostrar.
+recovery_codes_continue = Los he guardado
+
+consent_title = ¿Permitir el acceso a { $client }?
+consent_asks = { $client } desea:
+consent_signed_in = Ha iniciado sesión como { $user }
+consent_not_you = ¿No es usted?
+consent_redirect = Se le llevará a { $host }.
+consent_allow = Permitir
+consent_deny = Rechazar
+scope_openid = Saber quién es usted
+scope_profile = Ver su nombre y su perfil
+scope_email = Ver su dirección de correo electrónico
+scope_address = Ver su dirección postal
+scope_phone = Ver su número de teléfono
+scope_groups = Ver a qué grupos pertenece
+scope_roles = Ver qué roles tiene
+scope_offline_access = Conservar el acceso mientras usted no está
+
+logout_title = ¿Cerrar sesión?
+logout_question = La próxima vez tendrá que iniciar sesión de nuevo.
+logout_client = { $client } solicita cerrar su sesión.
+logout_signed_in = Ha iniciado sesión como { $user }
+logout_applications = También se cerrará su sesión en estas aplicaciones:
+logout_confirm = Cerrar sesión
+logout_cancel = Mantener la sesión
+logged_out_title = Ha cerrado la sesión
+logged_out_text = Ya puede cerrar esta ventana.
+logged_out_return = Volver a { $client }
+
+error_request = No se puede completar esta solicitud
+error_not_found = Aquí no hay nada
+error_busy = Vuelva a intentarlo dentro de un momento
+error_server = Algo ha fallado por nuestra parte
+error_hint_client = Vuelva a { $client } y empiece de nuevo. Si ocurre otra vez, comunique a sus responsables lo que aparece abajo.
+error_hint_request = Vuelva a la aplicación que le ha traído aquí y empiece de nuevo. Si ocurre otra vez, comunique a sus responsables lo que aparece abajo.
+error_hint_wait = Espere un momento y vuelva a cargar esta página.
+error_hint_server = Vuelva a intentarlo dentro de un momento. Si el problema continúa, comunique a los responsables de este servicio lo que aparece abajo.
+error_code = Error
+error_request_id = Solicitud
+
+form_post_title = Un momento
+form_post_text = Le llevamos de vuelta a la aplicación.
+form_post_button = Continuar
+
+index_text = Esto es un proveedor de OpenID Connect. Las aplicaciones le envían aquí para que inicie sesión.
+index_issuer = Emisor
+index_discovery = Documento de descubrimiento
+
+silent_title = Renovación silenciosa
+
+outbox_title = Bandeja de salida
+outbox_text = Los últimos 100 correos de este servidor. En modo de desarrollo se guardan aquí, haya o no un servidor de correo configurado.
+outbox_empty = Todavía no se ha enviado ningún correo.
+outbox_to = Para

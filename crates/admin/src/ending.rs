@@ -15,6 +15,7 @@ use crate::error::AdminError;
 use symbolon_app::audit::ChangedFields;
 use symbolon_app::grants;
 use symbolon_app::issuer::longest_life;
+use symbolon_app::session_end::Ending;
 
 /// The longest lifetime of anything of a user, session or client: how long a tombstone must be kept.
 ///
@@ -99,9 +100,7 @@ async fn write(call: &Call, tombstone: Tombstone) -> Result<(), AdminError> {
 /// [`AdminError`]: the store failed.
 pub(super) async fn sessions_of_user(call: &Call, user: &UserId) -> Result<u64, AdminError> {
     let end = with_tokens(call).await?;
-    let mut durable = Durable::already();
-    let ended = call.app.store.end_sessions_of(call.id(), user, &end).await?.take(&mut durable);
-    durable.wait().await?;
+    let ended = call.app.end_sessions_of(&call.issuer, user, &end).await?;
     if ended > 0 {
         let detail = json!({ "sessions": ended });
         let changed = ChangedFields::between(&detail, &json!({ "sessions": 0 }));
@@ -122,7 +121,13 @@ pub(super) async fn sessions_of_user(call: &Call, user: &UserId) -> Result<u64, 
 pub(super) async fn session(call: &Call, sid: &Sid) -> Result<Option<Arc<Session>>, AdminError> {
     let end = with_tokens(call).await?;
     let mut durable = Durable::already();
-    let ended = call.app.store.end_session_by_sid(call.id(), sid.as_str(), &end).await?.take(&mut durable);
+    let found = call.app.store.session_by_sid(call.id(), sid.as_str(), call.now()).await?.take(&mut durable);
+    let Some(found) = found else {
+        durable.wait().await?;
+        return Ok(None);
+    };
+    let ending = Ending { session: &found.session, id: None, end: &end };
+    let ended = call.app.end_session(&call.issuer, ending, &mut durable).await?;
     durable.wait().await?;
     if let Some(session) = &ended {
         let concerns = Concerns { user: Some(&session.user), ..Concerns::default() };

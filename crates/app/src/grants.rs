@@ -200,9 +200,7 @@ async fn end_tokens(
 pub async fn end_all_of_user(app: &App, issuer: &IssuerState, user: &UserId) -> Result<u64, StoreError> {
     end_tokens_of_user(app, issuer, user).await?;
     let end = SessionEnd::WithTokens { now: app.now(), longest: longest_of(app, issuer).await? };
-    let mut durable = Durable::already();
-    let ended = app.store.end_sessions_of(&issuer.id, user, &end).await?.take(&mut durable);
-    durable.wait().await?;
+    let ended = app.end_sessions_of(issuer, user, &end).await?;
     // Again, for tokens that a session issued between the two steps.
     end_tokens_of_user(app, issuer, user).await?;
     Ok(ended)

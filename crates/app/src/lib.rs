@@ -8,6 +8,7 @@
 pub mod access_token_cache;
 pub mod app;
 pub mod audit;
+pub mod back_channel_logout;
 pub mod changes;
 pub mod client_secret_use;
 pub mod clock;
@@ -26,3 +27,4 @@ pub mod one_use;
 pub mod outbox;
 pub mod passwords;
 pub mod rate_limit;
+pub mod session_end;

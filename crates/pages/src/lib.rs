@@ -54,5 +54,5 @@ pub use outbox::{OutboxMailView, OutboxPage};
 pub use page::RenderError;
 pub use second_factor::{RecoveryCodesPage, SecondFactorError, SecondFactorPage, SecondFactorSetup};
 pub use sign_in::{ConsentPage, LoginError, LoginPage, ScopeView};
-pub use sign_out::{LoggedOutPage, LogoutPage};
+pub use sign_out::{CheckSessionPage, LoggedOutPage, LogoutPage};
 pub use walkthrough::{SilentCallbackPage, WalkThroughPage};

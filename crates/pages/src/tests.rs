@@ -50,6 +50,7 @@ fn logout() -> LogoutPage {
         issuer_name: HOSTILE.into(),
         user_name: Some(HOSTILE.into()),
         client_name: Some(HOSTILE.into()),
+        applications: vec![HOSTILE.into(), "Shop".into()],
         action: "/logout".into(),
         transaction: HOSTILE.into(),
         csrf: HOSTILE.into(),
@@ -62,6 +63,8 @@ fn logged_out(return_uri: &str) -> LoggedOutPage {
         issuer_name: HOSTILE.into(),
         return_uri: Some(return_uri.into()),
         client_name: None,
+        frames: vec![format!("https://app.example/out?{HOSTILE}")],
+        leads_on_to: Some(return_uri.into()),
     }
 }
 

@@ -61,6 +61,7 @@ logout_title = هل تريد تسجيل الخروج؟
 logout_question = سيتعين عليك تسجيل الدخول مجددًا في المرة القادمة.
 logout_client = يطلب { $client } تسجيل خروجك.
 logout_signed_in = تم تسجيل الدخول باسم { $user }
+logout_applications = سيتم تسجيل خروجك أيضًا من هذه التطبيقات:
 logout_confirm = تسجيل الخروج
 logout_cancel = البقاء مسجَّلًا
 logged_out_title = تم تسجيل خروجك

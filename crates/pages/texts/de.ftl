@@ -52,6 +52,7 @@ logout_title = Abmelden?
 logout_question = Beim nächsten Mal müssen Sie sich wieder anmelden.
 logout_client = { $client } möchte Sie abmelden.
 logout_signed_in = Angemeldet als { $user }
+logout_applications = Sie werden auch bei diesen Anwendungen abgemeldet:
 logout_confirm = Abmelden
 logout_cancel = Angemeldet bleiben
 logged_out_title = Sie sind abgemeldet

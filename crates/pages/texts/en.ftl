@@ -59,6 +59,7 @@ logout_title = Sign out?
 logout_question = You will need to sign in again the next time.
 logout_client = { $client } asks to sign you out.
 logout_signed_in = Signed in as { $user }
+logout_applications = You will be signed out of these applications too:
 logout_confirm = Sign out
 logout_cancel = Stay signed in
 logged_out_title = You are signed out

@@ -52,6 +52,7 @@ logout_title = ¿Cerrar sesión?
 logout_question = La próxima vez tendrá que iniciar sesión de nuevo.
 logout_client = { $client } solicita cerrar su sesión.
 logout_signed_in = Ha iniciado sesión como { $user }
+logout_applications = También se cerrará su sesión en estas aplicaciones:
 logout_confirm = Cerrar sesión
 logout_cancel = Mantener la sesión
 logged_out_title = Ha cerrado la sesión

@@ -52,6 +52,7 @@ logout_title = Se déconnecter ?
 logout_question = Vous devrez vous reconnecter la prochaine fois.
 logout_client = { $client } demande à vous déconnecter.
 logout_signed_in = Connecté en tant que { $user }
+logout_applications = Vous serez également déconnecté de ces applications :
 logout_confirm = Se déconnecter
 logout_cancel = Rester connecté
 logged_out_title = Vous êtes déconnecté

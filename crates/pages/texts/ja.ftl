@@ -50,6 +50,7 @@ logout_title = サインアウトしますか？
 logout_question = 次回はもう一度サインインする必要があります。
 logout_client = { $client } がサインアウトを求めています。
 logout_signed_in = { $user } としてサインインしています
+logout_applications = 次のアプリケーションからもサインアウトします：
 logout_confirm = サインアウト
 logout_cancel = サインインしたままにする
 logged_out_title = サインアウトしました

@@ -137,6 +137,10 @@ events! {
     MailPostponed => "mail.postponed", true;
     /// A mail will not be sent.
     MailGivenUp => "mail.given_up", true;
+    /// A client took a logout token.
+    LogoutDelivered => "logout.delivered", true;
+    /// A client will not be told of the end of a session.
+    LogoutGivenUp => "logout.given_up", true;
     /// All users were read with the hashes of their passwords.
     PasswordHashesExported => "user.password_hashes_exported", true;
     /// Somebody called the admin API with a wrong secret.
@@ -153,6 +157,8 @@ events! {
     RefreshTokenRetried => "refresh_token.retried", false;
     /// A client obtained a token for itself.
     ClientCredentialsGranted => "client_credentials.granted", false;
+    /// A client could not be told of the end of a session yet.
+    LogoutPostponed => "logout.postponed", false;
     /// A token was exchanged.
     TokenExchanged => "token.exchanged", false;
 }

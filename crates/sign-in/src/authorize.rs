@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use symbolon_pages::{FormPostPage, Language};
 use symbolon_protocol::authorize::request::{AuthorizationRequest, Rejection};
 use symbolon_protocol::authorize::response::{self, AuthorizationResponse, Issuance};
@@ -17,6 +17,7 @@ use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::{Details, Reason};
 use symbolon_protocol::scope::Scope;
 use symbolon_protocol::session::{Session, SessionId};
+use symbolon_protocol::session_management::SessionState;
 use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::Durable;
@@ -25,7 +26,9 @@ use crate::interaction::{Interaction, Page, PendingAuthorization, client_of, roo
 use crate::sign_in_goal::{AccountGoal, SignInGoal};
 use crate::{consent_page, login_page, second_factor_page};
 use symbolon_app::audit::RefusedRequest;
-use symbolon_app::http::{Call, Context, Failure, Framing, Policy, html, redirect, session_cookie};
+use symbolon_app::http::{
+    Call, Context, Failure, Framing, Policy, html, redirect, session_cookie, tell_browser_state,
+};
 use symbolon_telemetry::RequestFacts;
 
 /// The longest request that may wait for a person, in bytes of its JSON. The page's form carries it sealed, and the
@@ -47,7 +50,8 @@ const TOO_MANY_CODES: OAuthError = OAuthError::new(
 pub(super) async fn authorize(call: &mut Call) -> Result<Response, Failure> {
     let Call { context, received, durable, client, .. } = call;
     let session = session_cookie(&received.headers, &context.issuer);
-    let attempt = AuthorizationAttempt { context, session, is_post: received.is_post(), so_far: None };
+    let (headers, is_post) = (&received.headers, received.is_post());
+    let attempt = AuthorizationAttempt { context, headers, session, is_post, so_far: None };
     match attempt.run(received.encoded(), client, durable).await? {
         NextStep::Answer(response) => Ok(response),
         next => {
@@ -95,7 +99,8 @@ pub(super) async fn resume(
     let next = match &interaction.pending.goal {
         SignInGoal::Request(request) => {
             let so_far = Some(&interaction.pending);
-            let attempt = AuthorizationAttempt { context, session, is_post, so_far };
+            let headers = &received.headers;
+            let attempt = AuthorizationAttempt { context, headers, session, is_post, so_far };
             attempt.run(request.as_bytes(), client, durable).await?
         }
         SignInGoal::Account(page) => to_account(context, page, (session, is_post), durable).await?,
@@ -185,6 +190,8 @@ pub(super) enum NextStep {
 /// One evaluation of an authorization request: the first, or one after the person signed in or consented.
 struct AuthorizationAttempt<'a> {
     context: &'a Context,
+    /// The headers of the HTTP request.
+    headers: &'a HeaderMap,
     /// The session id that the browser presented.
     session: Option<SessionId>,
     /// Whether the HTTP request is a POST, which decides the redirect's status.
@@ -231,6 +238,10 @@ impl AuthorizationAttempt<'_> {
             Some(id) => app.store.session(&issuer.id, id, now).await?.take(durable),
             None => None,
         };
+        if let (Some(id), None) = (&self.session, &session) {
+            // Boxed, so that the future of a silent request stays small.
+            Box::pin(app.end_expired(issuer, id, durable)).await?;
+        }
         let known = session.as_deref();
         let loaded = LoadedRequest { request, client: &client, session: known, settings: &settings, now };
         match self.decide(&loaded).await? {
@@ -241,7 +252,13 @@ impl AuthorizationAttempt<'_> {
                 None => Ok(NextStep::SignIn),
             },
             Decision::Error(error) => {
-                self.error(response::error(&loaded.request.return_to, &error, &issuer.url), error, &client)
+                let answer = response::error(&loaded.request.return_to, &error, &issuer.url);
+                let mut next = self.error(answer, error, &client)?;
+                if let (NextStep::Answer(response), None) = (&mut next, known) {
+                    // The frame of Session Management says from now on that the person is signed out.
+                    tell_browser_state(self.headers, issuer, None, response.headers_mut());
+                }
+                Ok(next)
             }
         }
     }
@@ -303,8 +320,12 @@ impl AuthorizationAttempt<'_> {
         if request.prompt.none {
             app.audit.count(Event::SilentAuthentication);
         }
-        let answer = response::success(&request.return_to, &code, &issuer.url);
-        send(answer, self.is_post, &issuer.prefix).map(NextStep::Answer)
+        let return_to = &request.return_to;
+        let state = SessionState::of(&client.client_id, return_to.redirect_uri, &session.sid, &*app.random);
+        let answer = response::success(return_to, &code, &issuer.url, state.as_ref());
+        let mut response = send(answer, self.is_post, &issuer.prefix)?;
+        tell_browser_state(self.headers, issuer, Some((session, *now)), response.headers_mut());
+        Ok(NextStep::Answer(response))
     }
 }
 

@@ -11,8 +11,8 @@ use symbolon_telemetry::Endpoint as Label;
 use crate::account::security::{generator, passkey};
 use crate::interaction::Page;
 use crate::{
-    account, authorize, consent, consent_page, login, login_page, logout, outbox, root_page, second_factor,
-    second_factor_page,
+    account, authorize, check_session, consent, consent_page, login, login_page, logout, outbox, root_page,
+    second_factor, second_factor_page,
 };
 
 /// A row for a page and its form.
@@ -51,7 +51,7 @@ const OF_ADDRESS: Limit = Limit::Address(EndpointClass::Authorize);
 const OF_LOGOUT: Limit = Limit::Address(EndpointClass::Logout);
 
 /// The endpoints that people's browsers call, the busiest first.
-pub static ENDPOINTS: [Endpoint; 31] = [
+pub static ENDPOINTS: [Endpoint; 32] = [
     page(path::AUTHORIZATION, GET_THAT_CHANGES_OR_POST, Label::Authorize, OF_ADDRESS, |call| {
         Box::pin(authorize::authorize(call))
     }),
@@ -73,6 +73,7 @@ pub static ENDPOINTS: [Endpoint; 31] = [
         Box::pin(logout::logout(call))
     }),
     page(logout::CONFIRM, POST, Label::Logout, OF_LOGOUT, |call| Box::pin(logout::confirm(call))),
+    fixed_page(path::CHECK_SESSION, |call| Box::pin(check_session::show(call))),
     fixed_page("/", |call| Box::pin(root_page::root(call))),
     fixed_page("/callback", |call| Box::pin(root_page::callback(call))),
     fixed_page("/callback/silent", |call| Box::pin(root_page::silent_callback(call))),

@@ -304,6 +304,9 @@ pub(super) async fn session_of(
     let Context { app, issuer, .. } = context;
     let Some(id) = session_cookie(&received.headers, issuer) else { return Ok(None) };
     let session = app.store.session(&issuer.id, &id, app.now()).await?.take(durable);
+    if session.is_none() {
+        app.end_expired(issuer, &id, durable).await?;
+    }
     Ok(session.map(|session| (id, session)))
 }
 

@@ -5,6 +5,7 @@
 mod account;
 mod assets;
 mod authorize;
+mod check_session;
 mod consent;
 mod consent_page;
 mod credential_news;

@@ -9,9 +9,10 @@ use symbolon_store::Durable;
 use symbolon_store::shard::{ShardKind, sid_of};
 
 use crate::interaction::{Interaction, PendingAuthorization, session_of};
-use crate::session_end::{end_session, longest_of};
+use crate::session_end::end_session;
 use crate::session_quota;
 use symbolon_app::http::{Call, Context, Failure, session_cookie};
+use symbolon_app::session_end::Ending;
 
 /// Begins a session for somebody who has just proven who they are, and ends or takes over the one that the browser had.
 /// `None` if the user was deactivated or deleted meanwhile. On return it is durable, with all that the request did before.
@@ -167,11 +168,13 @@ async fn replace(
     }
     let dropped = match dropped {
         Some(sid) => {
-            let longest = longest_of(app, issuer, old).await?;
+            app.tell_of_dropped(issuer, old, &sid).await?;
+            let longest = app.longest_of(issuer, old).await?;
             Some(Tombstone::session(&issuer.id, sid, &old.user, app.now(), longest))
         }
         None => None,
     };
-    app.store.end_session(&issuer.id, id, &SessionEnd::Succeeded { dropped }).await?.take(durable);
+    let end = SessionEnd::Succeeded { dropped };
+    app.end_session(issuer, Ending { session: old, id: Some(id), end: &end }, durable).await?;
     Ok(())
 }

@@ -94,6 +94,7 @@ pub(crate) fn client(id: &str) -> Client {
         access_token_audiences: Vec::new(),
         allowed_redirect_origins: Vec::new(),
         default_max_age: None,
+        logout: Default::default(),
         settings: ClientOverrides::default(),
         display: serde_json::Map::new(),
         created_at: NOW,

@@ -40,6 +40,7 @@ mod loadtest;
 mod login;
 mod login_api;
 mod logout;
+mod logout_channels;
 mod mail;
 mod migration;
 mod pages;

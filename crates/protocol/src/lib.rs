@@ -31,6 +31,7 @@ pub mod json;
 pub mod key;
 pub mod logout;
 pub mod params;
+pub mod password_policy;
 pub mod pkce;
 pub mod precis;
 pub mod redirect_uri;

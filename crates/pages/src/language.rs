@@ -108,11 +108,26 @@ texts! {
         form_post_title, form_post_text, form_post_button,
         index_text, index_issuer, index_discovery,
         silent_title,
+        magic_link_send, forgot_link, register_link,
+        email, given_name, family_name, new_password, password_hint, password_optional,
+        password_too_short, password_too_long, password_common, password_own_name,
+        form_expired, begin_again, notice_continue,
+        register_title, register_continue, register_create, register_have_account, register_email_wrong, register_taken,
+        register_puzzle, registration_closed_title, registration_closed_text, invitation_over_title, invitation_over_text,
+        account_exists_title, account_exists_text,
+        look_at_mail_title, mailed_code_wrong, mailed_code_used_up, mailed_code_again,
+        other_browser_title, other_browser_text, other_browser_code,
+        link_over_title, link_over_text,
+        forgot_title, forgot_text, forgot_send, forgot_back, forgot_name, recovery_sent_text,
+        reset_title, reset_ends, reset_set, password_reset_title, password_reset_text,
+        email_is_verified, email_is_not_verified, email_prove, email_new, email_hint, email_back,
+        email_confirm_title, email_proven_title, email_proven_text,
         outbox_title, outbox_text, outbox_empty, outbox_to,
     }
     Phrase {
         login_continue, login_too_many_attempts, seconds, minutes,
         consent_title, consent_asks, consent_signed_in, consent_redirect,
         logout_client, logout_signed_in, logged_out_return, error_hint_client,
+        register_field_wrong, mailed_code_sent, mailed_code_proven, magic_link_sent, reset_for, email_present,
     }
 }

@@ -19,6 +19,9 @@ fn login(error: Option<LoginError>) -> LoginPage {
         transaction: HOSTILE.into(),
         csrf: HOSTILE.into(),
         login_hint: Some(HOSTILE.into()),
+        forgot_uri: Some(HOSTILE.into()),
+        register_uri: Some(HOSTILE.into()),
+        magic_link_action: Some(HOSTILE.into()),
         error,
     }
 }

@@ -25,3 +25,4 @@ pub mod one_use;
 pub mod outbox;
 pub mod passwords;
 pub mod rate_limit;
+pub mod registration;

@@ -1,19 +1,20 @@
 //! The rows of this crate in the endpoint table.
 
+use http::Method;
 use symbolon_app::http::methods::{GET, GET_THAT_CHANGES, GET_THAT_CHANGES_OR_POST, POST};
-use symbolon_app::http::{Cors, Endpoint, Failures, Form, Limit};
+use symbolon_app::http::{Cors, Endpoint, Failures, Form, Handler, Limit};
 use symbolon_app::rate_limit::EndpointClass;
 use symbolon_protocol::discovery::path;
 use symbolon_telemetry::Endpoint as Label;
 
 use crate::interaction::Page;
 use crate::{
-    authorize, consent, consent_page, login, login_page, logout, outbox, root_page, second_factor,
-    second_factor_page,
+    account_email, authorize, consent, consent_page, login, login_page, logout, outbox, recovery,
+    registration, root_page, second_factor, second_factor_page,
 };
 
 /// The endpoints that people's browsers call, the busiest first.
-pub static ENDPOINTS: [Endpoint; 13] = [
+pub static ENDPOINTS: [Endpoint; 28] = [
     Endpoint {
         path: path::AUTHORIZATION,
         methods: GET_THAT_CHANGES_OR_POST,
@@ -170,4 +171,35 @@ pub static ENDPOINTS: [Endpoint; 13] = [
         failures: Failures::Page,
         handler: |call| Box::pin(outbox::show(call)),
     },
+    page(registration::PATH, GET, |call| Box::pin(registration::show(call))),
+    page(registration::PATH, POST, |call| Box::pin(registration::submit(call))),
+    page(registration::CONFIRM, GET, |call| Box::pin(registration::show_confirm(call))),
+    page(registration::CONFIRM, POST, |call| Box::pin(registration::confirm(call))),
+    page(registration::LINK, GET, |call| Box::pin(registration::link(call))),
+    page(recovery::PATH, GET, |call| Box::pin(recovery::show(call))),
+    page(recovery::PATH, POST, |call| Box::pin(recovery::submit(call))),
+    page(recovery::RESET, GET, |call| Box::pin(recovery::show_reset(call))),
+    page(recovery::RESET, POST, |call| Box::pin(recovery::reset(call))),
+    page(account_email::PATH, GET, |call| Box::pin(account_email::show(call))),
+    page(account_email::PATH, POST, |call| Box::pin(account_email::submit(call))),
+    page(account_email::VERIFY, GET, |call| Box::pin(account_email::show_verify(call))),
+    page(account_email::VERIFY, POST, |call| Box::pin(account_email::verify(call))),
+    page(account_email::LINK, GET, |call| Box::pin(account_email::link(call))),
+    page(account_email::DONE, GET, |call| Box::pin(account_email::done(call))),
 ];
+
+/// A page of registration or recovery.
+const fn page(path: &'static str, methods: &'static [Method], handler: Handler) -> Endpoint {
+    Endpoint {
+        path,
+        methods,
+        label: Label::Page,
+        limit: Limit::Address(EndpointClass::Authorize),
+        form: Form::Required,
+        repeatable: None,
+        needs_lease: true,
+        cors: Cors::None,
+        failures: Failures::Page,
+        handler,
+    }
+}

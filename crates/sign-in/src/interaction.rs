@@ -132,6 +132,16 @@ pub(super) struct Interaction<P> {
 }
 
 impl<P: Pending> Interaction<P> {
+    /// Its id, for the page that is shown.
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The id of the page whose form was sent.
+    pub(super) fn form_id(&self) -> &str {
+        &self.form_id
+    }
+
     /// Begins an interaction in the browser of a request.
     pub(super) fn begin(context: &Context, received: &Received, pending: P) -> Self {
         let Context { app, issuer, .. } = context;
@@ -260,7 +270,12 @@ pub(super) fn address(context: &Context, path: &str, sealed: &str) -> String {
 /// The redirect for a page that is opened without an interaction: because it was too long for the address, or because
 /// somebody typed the address.
 pub(super) fn to_root(context: &Context) -> Response {
-    redirect(false, &format!("{}/", context.issuer.prefix))
+    redirect(false, &root(context))
+}
+
+/// The address of the issuer's first page.
+pub(super) fn root(context: &Context) -> String {
+    format!("{}/", context.issuer.prefix)
 }
 
 /// The error for a value that is not a sealed interaction of this issuer.

@@ -2,8 +2,11 @@
 //! walk-through of development mode. [`ENDPOINTS`] are their rows in the endpoint table. Applications that draw their own
 //! pages sign people in by the login API, whose rows are [`LOGIN_API`].
 
+mod account_email;
+mod after_answer;
 mod assets;
 mod authorize;
+mod code_attempt;
 mod consent;
 mod consent_page;
 pub mod demo;
@@ -14,9 +17,14 @@ mod login;
 mod login_api;
 mod login_page;
 mod logout;
+mod mailed_link;
+mod notice_page;
+mod onward;
 mod outbox;
 mod password_attempt;
+mod recovery;
 mod refusal_pause;
+mod registration;
 mod root_page;
 mod second_factor;
 mod second_factor_attempt;
@@ -26,6 +34,7 @@ mod session_begin;
 mod session_end;
 mod session_quota;
 mod signed_in;
+mod user_change;
 
 pub use assets::asset_routes;
 pub use endpoints::ENDPOINTS;

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use symbolon_protocol::revocation::{SessionEnd, longest_life};
+use symbolon_protocol::id::UserId;
+use symbolon_protocol::revocation::{self, SessionEnd, Tombstone};
 use symbolon_protocol::session::{Session, SessionId};
 use symbolon_store::Durable;
 
 use symbolon_app::app::App;
 use symbolon_app::http::Failure;
-use symbolon_app::issuer::IssuerState;
+use symbolon_app::issuer::{IssuerState, longest_life};
 
 /// Ends a session and every grant that is bound to it.
 ///
@@ -62,5 +63,24 @@ pub(super) async fn longest_of(
         }
     }
     let settings = issuer.settings.load_full();
-    Ok(longest_life(&settings, overrides.iter().map(|client| &client.settings)))
+    Ok(revocation::longest_life(&settings, overrides.iter().map(|client| &client.settings)))
+}
+
+/// Ends all tokens and sessions of a user, those of offline grants included. Durable on return; returns the number of
+/// sessions.
+///
+/// # Errors
+/// [`Failure`]: the store is out of reach. Some tokens may still be valid.
+pub(super) async fn end_everything(app: &App, issuer: &IssuerState, user: &UserId) -> Result<u64, Failure> {
+    let settings = issuer.settings.load_full();
+    let longest = longest_life(&*app.store, &issuer.id, &settings).await?;
+    let tombstone = |now| [Tombstone::user(&issuer.id, user.clone(), now, longest)];
+    app.store.revoke(&issuer.id, &tombstone(app.now())).await?.durable.wait().await?;
+    let mut durable = Durable::already();
+    let end = SessionEnd::WithTokens { now: app.now(), longest };
+    let ended = app.store.end_sessions_of(&issuer.id, user, &end).await?.take(&mut durable);
+    durable.wait().await?;
+    // Again, for tokens that a session issued between the two steps.
+    app.store.revoke(&issuer.id, &tombstone(app.now())).await?.durable.wait().await?;
+    Ok(ended)
 }

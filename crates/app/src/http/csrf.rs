@@ -35,6 +35,18 @@ pub enum Purpose {
     Consent,
     /// Signing out.
     Logout,
+    /// Asking for an account.
+    Register,
+    /// Proving an address by a code or a link, and what is done then.
+    MailedCode,
+    /// Asking for a new password.
+    ForgotPassword,
+    /// Choosing a new password.
+    ResetPassword,
+    /// Changing the account's address.
+    Email,
+    /// Asking for a link that signs in.
+    MagicLink,
 }
 
 impl Purpose {
@@ -44,6 +56,12 @@ impl Purpose {
             Self::SecondFactor => b"second-factor",
             Self::Consent => b"consent",
             Self::Logout => b"logout",
+            Self::Register => b"register",
+            Self::MailedCode => b"mailed-code",
+            Self::ForgotPassword => b"forgot-password",
+            Self::ResetPassword => b"reset-password",
+            Self::Email => b"email",
+            Self::MagicLink => b"magic-link",
         }
     }
 }

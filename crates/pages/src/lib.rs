@@ -25,7 +25,6 @@
 
 mod asset;
 mod email;
-mod english;
 mod error_page;
 mod form_post;
 mod index_page;
@@ -50,7 +49,7 @@ pub use email::{EmailError, EmailPage};
 pub use error_page::ErrorPage;
 pub use form_post::FormPostPage;
 pub use index_page::IndexPage;
-pub use language::{Language, Phrase, Texts};
+pub use language::{Language, Phrase, Plural, Texts};
 pub use mailed_code::{MailedCodeError, MailedCodeGoal, MailedCodePage, PasswordField};
 pub use notice::{Notice, NoticePage};
 pub use outbox::{OutboxMailView, OutboxPage};

@@ -1,0 +1,163 @@
+# الصفحات بالعربية. معاني الأسماء في en.ftl.
+
+login_title = تسجيل الدخول
+login_continue = للمتابعة إلى { $client }
+username = اسم المستخدم
+password = كلمة المرور
+sign_in = تسجيل الدخول
+cancel = إلغاء
+login_invalid_credentials = اسم المستخدم أو كلمة المرور غير صحيحة.
+login_too_many_attempts = محاولات كثيرة جدًا. حاول مرة أخرى بعد { $wait }.
+login_busy = الخدمة مشغولة في الوقت الحالي. يُرجى المحاولة مرة أخرى بعد بضع ثوانٍ.
+login_expired = انتهت صلاحية هذه الصفحة. يُرجى تسجيل الدخول مرة أخرى؛ ويجب أن يقبل متصفحك ملفات تعريف الارتباط لذلك.
+# بعد حرف الجر أو الظرف «بعد»
+seconds = { $count ->
+    [zero] { $count } ثانية
+    [one] ثانية واحدة
+    [two] ثانيتين
+    [few] { $count } ثوانٍ
+    [many] { $count } ثانية
+   *[other] { $count } ثانية
+}
+minutes = { $count ->
+    [zero] { $count } دقيقة
+    [one] دقيقة واحدة
+    [two] دقيقتين
+    [few] { $count } دقائق
+    [many] { $count } دقيقة
+   *[other] { $count } دقيقة
+}
+
+second_factor_title = أكِّد هويتك
+second_factor_code = الرمز
+second_factor_hint = الأرقام الستة التي يعرضها تطبيق المصادقة، أو أحد رموز الاسترداد الخاصة بك.
+second_factor_wrong = هذا الرمز غير صحيح، أو سبق استخدامه. انتظر الرمز التالي وحاول مرة أخرى.
+second_factor_confirm = تأكيد
+second_factor_setup_title = إعداد تطبيق مصادقة
+second_factor_setup_scan = امسح هذه الصورة ضوئيًا بتطبيق مصادقة على هاتفك، ثم اكتب الأرقام الستة التي يعرضها.
+second_factor_setup_type = إذا تعذّر عليك مسحها، فاكتب هذا السر في التطبيق:
+second_factor_setup_qr = رمز QR يحتوي على السر المكتوب أدناه
+recovery_codes_title = رموز الاسترداد الخاصة بك
+recovery_codes_text = احتفظ بهذه الرموز في مكان آمن. إذا فقدت هاتفك، فيمكنك تسجيل الدخول بكل رمز منها مرة واحدة. لن تُعرض مرة أخرى.
+recovery_codes_continue = احتفظتُ بها
+
+consent_title = هل تسمح لتطبيق { $client }؟
+consent_asks = يطلب { $client } ما يلي:
+consent_signed_in = تم تسجيل الدخول باسم { $user }
+consent_not_you = لست أنت؟
+consent_redirect = ستنتقل إلى { $host }.
+consent_allow = سماح
+consent_deny = رفض
+scope_openid = معرفة هويتك
+scope_profile = الاطلاع على اسمك وملفك الشخصي
+scope_email = الاطلاع على عنوان بريدك الإلكتروني
+scope_address = الاطلاع على عنوانك البريدي
+scope_phone = الاطلاع على رقم هاتفك
+scope_groups = الاطلاع على المجموعات التي تنتمي إليها
+scope_roles = الاطلاع على الأدوار الممنوحة لك
+scope_offline_access = الاحتفاظ بصلاحية الوصول أثناء غيابك
+
+logout_title = هل تريد تسجيل الخروج؟
+logout_question = سيتعين عليك تسجيل الدخول مجددًا في المرة القادمة.
+logout_client = يطلب { $client } تسجيل خروجك.
+logout_signed_in = تم تسجيل الدخول باسم { $user }
+logout_confirm = تسجيل الخروج
+logout_cancel = البقاء مسجَّلًا
+logged_out_title = تم تسجيل خروجك
+logged_out_text = يمكنك إغلاق هذه النافذة بأمان.
+logged_out_return = العودة إلى { $client }
+
+error_request = لا يمكن إكمال هذا الطلب
+error_not_found = لا يوجد شيء هنا
+error_busy = يُرجى المحاولة مرة أخرى بعد لحظات
+error_server = حدث خطأ من جانبنا
+error_hint_client = عُد إلى { $client } وابدأ من جديد. إذا تكرر ذلك، فأبلغ القائمين عليه بما هو مكتوب أدناه.
+error_hint_request = عُد إلى التطبيق الذي أرسلك إلى هنا وابدأ من جديد. إذا تكرر ذلك، فأبلغ القائمين عليه بما هو مكتوب أدناه.
+error_hint_wait = انتظر لحظة، ثم أعد تحميل هذه الصفحة.
+error_hint_server = حاول مرة أخرى بعد لحظات. إذا استمرت المشكلة، فأبلغ القائمين على هذه الخدمة بما هو مكتوب أدناه.
+error_code = الخطأ
+error_request_id = الطلب
+
+form_post_title = لحظة من فضلك
+form_post_text = نعيدك إلى التطبيق.
+form_post_button = متابعة
+
+index_text = هذا موفِّر OpenID Connect. ترسلك التطبيقات إلى هنا لتسجيل الدخول.
+index_issuer = جهة الإصدار
+index_discovery = مستند الاكتشاف
+
+silent_title = التجديد الصامت
+
+outbox_title = البريد الصادر
+outbox_text = آخر 100 رسالة من هذا الخادم. في وضع التطوير تُحفظ هنا، سواء أكان خادم البريد مُعدًّا أم لا.
+outbox_empty = لم تُرسل أي رسالة بعد.
+outbox_to = إلى
+
+magic_link_send = أرسل إليّ رابط تسجيل الدخول
+forgot_link = هل نسيت كلمة المرور؟
+register_link = إنشاء حساب
+email = البريد الإلكتروني
+given_name = الاسم الأول
+family_name = اسم العائلة
+new_password = كلمة مرور جديدة
+password_hint = 8 أحرف على الأقل. بضع كلمات متتالية يسهل تذكرها ويصعب تخمينها.
+password_optional = اترك الحقل فارغًا لتسجيل الدخول دون كلمة مرور.
+password_too_short = كلمة المرور هذه قصيرة جدًا: يلزم 8 أحرف على الأقل.
+password_too_long = كلمة المرور هذه طويلة جدًا.
+password_common = يستخدم كثيرون كلمة المرور هذه حتى إنها أول ما يُخمَّن. اختر غيرها.
+password_own_name = كلمة المرور هذه هي اسمك أو عنوانك. اختر غيرها.
+form_expired = انتهت صلاحية هذه الصفحة. يُرجى إرسالها مرة أخرى؛ ويجب أن يقبل متصفحك ملفات تعريف الارتباط لذلك.
+begin_again = البدء من جديد
+notice_continue = متابعة
+
+register_title = إنشاء حساب
+register_continue = متابعة
+register_create = إنشاء الحساب
+register_have_account = لدي حساب
+register_email_wrong = هذا ليس عنوان بريد إلكتروني.
+register_field_wrong = الحقل { $field } ناقص، أو ليس بالصيغة المطلوبة.
+register_taken = إحدى هذه القيم تخص حسابًا آخر.
+register_puzzle = يجب أن يشغّل متصفحك برنامجًا نصيًا قبل إرسال النموذج، لإبعاد الآلات. يُرجى السماح بالبرامج النصية ثم إرساله مرة أخرى.
+registration_closed_title = لا يمكن إنشاء حسابات هنا
+registration_closed_text = إذا كنت بحاجة إلى حساب، فاطلبه من القائمين على هذه الخدمة.
+invitation_over_title = لم تعد هذه الدعوة صالحة
+invitation_over_text = استُخدمت أو سُحبت، أو انتهت مدتها. اطلب دعوة أخرى، أو سجّل الدخول إذا كان لديك حساب.
+account_exists_title = لديك حساب بالفعل
+account_exists_text = لهذا العنوان حساب بالفعل. سجّل الدخول به.
+
+look_at_mail_title = راجع بريدك
+mailed_code_sent = أرسلنا رسالة إلى { $email }. اكتب الأرقام الستة الواردة فيها، أو افتح رابطها في هذا المتصفح.
+mailed_code_proven = تأكد أن { $email } عنوانك. بقيت خطوة واحدة.
+mailed_code_wrong = هذا ليس الرمز الصحيح.
+mailed_code_used_up = لم يعد من الممكن استخدام هذا الرمز. ابدأ من جديد للحصول على رمز آخر.
+mailed_code_again = لم تصل الرسالة؟ ابدأ من جديد
+magic_link_sent = إذا كان للعنوان { $email } حساب، فقد أرسلنا إليه رابطًا. افتحه في هذا المتصفح. وإذا فُتح في متصفح آخر فسيعرض ستة أرقام؛ اكتبها هنا.
+other_browser_title = عُد إلى متصفحك الآخر
+other_browser_text = ليس هذا هو المتصفح الذي بدأت فيه. اكتب هناك الأرقام الستة الواردة في الرسالة.
+other_browser_code = ليس هذا هو المتصفح الذي بدأت فيه. إذا كنت أنت من بدأ، فاكتب هناك هذه الأرقام:
+link_over_title = لم يعد هذا الرابط صالحًا
+link_over_text = استُخدم، أو انتهت مدته، أو تغيّر شيء في الحساب منذ إرساله.
+
+forgot_title = كلمة المرور المنسية
+forgot_text = نرسل إليك رابطًا تختار به كلمة مرور جديدة.
+forgot_send = إرسال الرابط
+forgot_back = العودة إلى تسجيل الدخول
+forgot_name = اكتب اسم المستخدم أو عنوان بريدك الإلكتروني.
+recovery_sent_text = إذا كان هناك حساب بهذا الاسم، فهناك رسالة برابط في طريقها إلى عنوانه. الرابط صالح لمدة 30 دقيقة.
+reset_title = اختر كلمة مرور جديدة
+reset_for = للحساب { $user }
+reset_ends = عندئذٍ تنتهي كل الجلسات المسجَّلة في هذا الحساب.
+reset_set = حفظ كلمة المرور
+password_reset_title = تم تغيير كلمة المرور
+password_reset_text = انتهت كل الجلسات التي كانت مسجَّلة في هذا الحساب. سجّل الدخول بكلمة المرور الجديدة.
+
+email_present = عنوانك هو { $email }.
+email_is_verified = تم تأكيده.
+email_is_not_verified = لم يُؤكَّد بعد.
+email_prove = تأكيده برسالة
+email_new = العنوان الجديد
+email_hint = نرسل رسالة إليه. وإلى أن تؤكده يبقى العنوان الحالي.
+email_back = العودة إلى حسابك
+email_confirm_title = أكِّد عنوانك
+email_proven_title = تم تأكيد عنوانك
+email_proven_text = من الآن فصاعدًا تسجّل الدخول به، ونراسلك عليه.

@@ -3,6 +3,7 @@
 use crate::*;
 
 mod contrast;
+mod registration;
 mod texts;
 
 /// Without escaping, this would break out of text, of attributes in either quote, and of elements.

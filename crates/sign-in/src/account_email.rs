@@ -173,11 +173,14 @@ async fn tell(context: Context, (email, user): (String, UserId), language: MailL
         }
     };
     let is_own = found.as_ref().is_some_and(|found| found.id == user);
-    let message = match Standing::of(&email, found.as_deref()) {
-        Standing::Proven if !is_own => Message::AccountExists { url: page_url(issuer, recovery::PATH) },
-        _ => message,
+    let (to, message) = match Standing::of(&email, found.as_deref()) {
+        Standing::Proven if !is_own => {
+            let to = found.and_then(|found| found.email.clone()).unwrap_or(email);
+            (to, Message::AccountExists { url: page_url(issuer, recovery::PATH) })
+        }
+        _ => (email, message),
     };
-    queue(&context, &Mail { to: email, language, user: Some(user), message }).await;
+    queue(&context, &Mail { to, language, user: Some(user), message }).await;
 }
 
 /// `GET /verify-email`: the page that waits for the code.

@@ -138,7 +138,8 @@ fn every_visible_field_has_a_label_and_forms_are_posted_with_their_token() {
             if tag.contains("type=\"hidden\"") || tag.contains(" hidden") {
                 continue;
             }
-            let id = tag.split_once(" id=\"").unwrap_or_else(|| panic!("<{tag}>")).1.split_once('"').unwrap().0;
+            let id =
+                tag.split_once(" id=\"").unwrap_or_else(|| panic!("<{tag}>")).1.split_once('"').unwrap().0;
             assert!(html.contains(&format!("<label for=\"{id}\">")), "<{tag}>");
         }
     }

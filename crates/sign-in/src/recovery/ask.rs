@@ -18,12 +18,12 @@ use crate::after_answer::{after_answer, mail_language, queue};
 use crate::interaction::{Interaction, PendingAuthorization};
 use crate::login_page::{self, append};
 use crate::notice_page::notice;
-use crate::{onward, registration};
+use crate::onward;
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect};
 use symbolon_app::rate_limit::Limited;
-use symbolon_app::registration::page_url;
+use symbolon_app::registration::{PATH as REGISTER, page_url};
 
 /// The longest name that is looked up, in bytes.
 const LONGEST_NAME: usize = 320;
@@ -109,7 +109,7 @@ impl Asked {
         let Some((user, hash)) = found else {
             let is_open = app.registration(issuer) == Registration::Open;
             if let Some(to) = email_address::typed(&self.name).filter(|_| is_open) {
-                let register_url = Some(page_url(issuer, registration::PATH));
+                let register_url = Some(page_url(issuer, REGISTER));
                 let message = Message::AccountUnknown { register_url };
                 let mail = Mail { to: to.to_owned(), language: self.language, user: None, message };
                 queue(&self.context, &mail).await;

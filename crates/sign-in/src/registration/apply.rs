@@ -142,14 +142,17 @@ async fn tell(context: Context, email: String, language: MailLanguage, message: 
             return;
         }
     };
-    let (user, message) = match Standing::of(&email, found.as_deref()) {
-        Standing::Free | Standing::Claimed => (None, message),
-        Standing::Proven => {
-            let url = page_url(issuer, recovery::PATH);
-            (found.map(|user| user.id.clone()), Message::AccountExists { url })
+    let standing = Standing::of(&email, found.as_deref());
+    let mail = match found.filter(|_| standing == Standing::Proven) {
+        None => Mail { to: email, language, user: None, message },
+        Some(user) => {
+            let message = Message::AccountExists { url: page_url(issuer, recovery::PATH) };
+            // As it is written in the account: another spelling may be one that no server of mail takes.
+            let to = user.email.clone().unwrap_or(email);
+            Mail { to, language, user: Some(user.id.clone()), message }
         }
     };
-    queue(&context, &Mail { to: email, language, user, message }).await;
+    queue(&context, &mail).await;
 }
 
 /// The page, before or after an attempt.

@@ -183,16 +183,19 @@ fn names_and_addresses_put_nothing_into_headers_and_lead_nowhere() {
 #[test]
 fn every_spelling_of_an_address_is_one_account() {
     let scene = Scene::new();
-    scene.registered("jos\u{e9}@example.com");
-    for spelling in ["JOS\u{c9}@Example.com", "jose\u{301}@example.com", "\u{ff4a}os\u{e9}@example.com"] {
+    scene.registered("ann@m\u{fc}ller.example");
+    for spelling in
+        ["ANN@M\u{dc}LLER.Example", "ann@mu\u{308}ller.example", "\u{ff41}nn\u{40}m\u{fc}ller.example"]
+    {
         let browser = scene.server.browser();
         scene.apply(&browser, &browser.get("/register"), spelling);
         let mail = scene.mailbox.next();
         assert!(mail.text.contains("/forgot-password"), "{spelling}: {}", mail.text);
+        assert_eq!(mail.to, "ann@xn--mller-kva.example", "as it is written in the account");
     }
     // A Cyrillic letter looks the same and is another address, which gets its own mail.
     let browser = scene.server.browser();
-    scene.apply(&browser, &browser.get("/register"), "j\u{43e}s\u{e9}@example.com");
+    scene.apply(&browser, &browser.get("/register"), "ann@m\u{fc}ll\u{435}r.example");
     assert!(scene.mailbox.next().text.contains("/register/link"));
 }
 
@@ -229,11 +232,7 @@ fn an_unproven_claim_goes_to_who_proves_the_address_without_the_account() {
     assert_eq!((&owner["email_verified"], &owner["name"]), (&json!(true), &json!("Ann Smith")));
     assert!(!scene.signs_in(ANN, PASSWORD) && scene.signs_in(ANN, own));
     let left = scene.record(&claimant);
-    assert_eq!(
-        (left.get("email"), &left["preferred_username"]),
-        (Some(&json!(null)), &json!(claimant)),
-        "{left}"
-    );
+    assert_eq!((&left["email"], &left["preferred_username"]), (&json!(null), &json!(claimant)), "{left}");
     assert!(scene.signs_in(&claimant, PASSWORD), "the other account is still its owner's");
     assert_eq!(scene.audited("email.claim_lost").len(), 1);
 }

@@ -5,7 +5,6 @@
 //! session cannot put it into somebody else's account: the code is typed, or the link opened, in the browser that asked.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
@@ -36,6 +35,7 @@ use crate::interaction::{Interaction, Pending, address, root, session_of};
 use crate::login_page::append;
 use crate::mailed_link::{self, Mailed, OpenedLink};
 use crate::notice_page::notice;
+use crate::sign_in_goal::Freshness;
 use crate::user_change::{Change, change, give_up_claim, record};
 use crate::{onward, recovery};
 use symbolon_app::audit::RefusedRequest;
@@ -52,9 +52,6 @@ pub(super) const VERIFY: &str = "/verify-email";
 pub(super) const LINK: &str = "/verify-email/link";
 /// The path of the page that says that it is done.
 pub(super) const DONE: &str = "/verify-email/done";
-
-/// How long ago a person may have proved who they are who changes the address.
-const FRESH: Duration = Duration::from_secs(600);
 
 /// An address that waits to be proven for an account.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -99,7 +96,7 @@ impl Person {
         let Call { context, received, durable, .. } = call;
         let Context { app, issuer, .. } = &*context;
         let Some((_, session)) = session_of(context, received, durable).await? else { return Ok(None) };
-        let is_fresh = app.now().since(session.auth_time) <= FRESH;
+        let is_fresh = Freshness::Fresh.is_met(context, &session).await?;
         let user = app.store.user(&issuer.id, &session.user).await?;
         let Some(user) = user.filter(|user| user.may_sign_in() && is_fresh) else { return Ok(None) };
         let browser = Browser::of_or_new(&received.headers, issuer, &*app.random);

@@ -141,7 +141,7 @@ account_wait = محاولات كثيرة جدًّا. حاول مرة أخرى ب
 account_invalid = لا يمكن حفظ هذا: { $reason }.
 
 profile_email = عنوان البريد الإلكتروني
-profile_email_hint = يمكن لأحد المسؤولين تغييره.
+profile_email_change = تغييره
 profile_unverified = غير مؤكَّد
 profile_name = الاسم الكامل
 profile_given_name = الاسم الأول

@@ -132,7 +132,7 @@ account_wait = Zu viele Versuche. Versuchen Sie es in { $wait } noch einmal.
 account_invalid = Das lässt sich nicht speichern: { $reason }.
 
 profile_email = E-Mail-Adresse
-profile_email_hint = Die Administration kann sie ändern.
+profile_email_change = Ändern
 profile_unverified = nicht bestätigt
 profile_name = Vollständiger Name
 profile_given_name = Vorname

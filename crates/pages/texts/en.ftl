@@ -143,7 +143,7 @@ account_wait = Too many attempts. Try again in { $wait }.
 account_invalid = This cannot be saved: { $reason }.
 
 profile_email = Email address
-profile_email_hint = An administrator can change it.
+profile_email_change = Change it
 profile_unverified = not verified
 profile_name = Full name
 profile_given_name = Given name

@@ -132,7 +132,7 @@ account_wait = Demasiados intentos. Inténtelo de nuevo en { $wait }.
 account_invalid = Esto no se puede guardar: { $reason }.
 
 profile_email = Correo electrónico
-profile_email_hint = Puede cambiarlo un administrador.
+profile_email_change = Cambiarlo
 profile_unverified = sin verificar
 profile_name = Nombre completo
 profile_given_name = Nombre

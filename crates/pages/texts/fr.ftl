@@ -132,7 +132,7 @@ account_wait = Trop de tentatives. Réessayez dans { $wait }.
 account_invalid = Impossible d’enregistrer : { $reason }.
 
 profile_email = Adresse e-mail
-profile_email_hint = Un administrateur peut la modifier.
+profile_email_change = La modifier
 profile_unverified = non vérifiée
 profile_name = Nom complet
 profile_given_name = Prénom

@@ -130,7 +130,7 @@ account_wait = 試行回数が多すぎます。{ $wait }後にもう一度お�
 account_invalid = 保存できません: { $reason }
 
 profile_email = メールアドレス
-profile_email_hint = 管理者が変更できます。
+profile_email_change = 変更
 profile_unverified = 未確認
 profile_name = 氏名
 profile_given_name = 名

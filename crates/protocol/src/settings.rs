@@ -9,6 +9,7 @@ use crate::attribute::AttributeSchema;
 use crate::claim_definition::ClaimDefinition;
 use crate::pkce::PkcePolicy;
 use crate::sign_in::origin::AllowedOrigin;
+use crate::sign_in::registration::Registration;
 use crate::time::Timestamp;
 use crate::token::access_token::AccessTokenTyp;
 use crate::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
@@ -124,10 +125,22 @@ pub struct IssuerSettings {
     /// versions read the settings.
     #[serde(skip_serializing_if = "SecondFactor::is_optional")]
     pub second_factor: SecondFactor,
+    /// Who may open an account; without it nobody, and in development mode everybody. Not written while it is unset, so that
+    /// nodes of earlier versions read the settings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub registration: Option<Registration>,
+    /// How many bits of a puzzle a browser solves before a registration is taken; 0 asks for none. Not written while it is
+    /// 0, so that nodes of earlier versions read the settings.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub registration_puzzle: u8,
     /// The longer lifetime of tokens that were issued under earlier settings. Set by the server when lifetimes
     /// change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outlived: Option<EarlierLifetime>,
+}
+
+const fn is_zero(number: &u8) -> bool {
+    *number == 0
 }
 
 /// Which claims about the user ID tokens carry besides those about the sign-in (OpenID Connect Core 2, 5.4).
@@ -244,6 +257,8 @@ impl Default for IssuerSettings {
             attributes: AttributeSchema::default(),
             login_api_origins: Vec::new(),
             second_factor: SecondFactor::default(),
+            registration: None,
+            registration_puzzle: 0,
             outlived: None,
         }
     }

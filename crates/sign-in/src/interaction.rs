@@ -148,6 +148,16 @@ pub(super) struct Interaction<P> {
 }
 
 impl<P: Pending> Interaction<P> {
+    /// Its id, for the page that is shown.
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The id of the page whose form was sent.
+    pub(super) fn form_id(&self) -> &str {
+        &self.form_id
+    }
+
     /// Begins an interaction in the browser of a request.
     pub(super) fn begin(context: &Context, received: &Received, pending: P) -> Self {
         let Context { app, issuer, .. } = context;

@@ -3,9 +3,12 @@
 //! pages sign people in by the login API, whose rows are [`LOGIN_API`].
 
 mod account;
+mod account_email;
+mod after_answer;
 mod assets;
 mod authorize;
 mod check_session;
+mod code_attempt;
 mod consent;
 mod consent_page;
 mod credential_news;
@@ -17,9 +20,14 @@ mod login;
 mod login_api;
 mod login_page;
 mod logout;
+mod mailed_link;
+mod notice_page;
+mod onward;
 mod outbox;
 mod password_attempt;
+mod recovery;
 mod refusal_pause;
+mod registration;
 mod root_page;
 mod second_factor;
 mod second_factor_attempt;
@@ -30,6 +38,7 @@ mod session_end;
 mod session_quota;
 mod sign_in_goal;
 mod signed_in;
+mod user_change;
 
 pub use assets::asset_routes;
 pub use endpoints::ENDPOINTS;

@@ -3,10 +3,15 @@
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use symbolon_pages::{Language, LoginError, LoginPage};
+use symbolon_protocol::sign_in::registration::Registration;
 
 use crate::interaction::{Asking, Interaction, Page, PendingAuthorization, address, fits_address};
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect};
+use symbolon_app::registration::PATH as REGISTER;
+
+/// The path of the page for who forgot the password.
+pub(super) const FORGOT_PASSWORD: &str = "/forgot-password";
 
 /// The path of the page and its form.
 pub(super) const PATH: &str = "/login";
@@ -61,6 +66,8 @@ pub(super) fn page(
     let sealed = interaction.seal(context)?;
     let action = address(context, PATH, &sealed);
     let (language, client) = (Language::English, asking.client());
+    let is_open = context.app.registration(&context.issuer) == Registration::Open;
+    let way = |path| address(context, path, &sealed);
     let page = LoginPage {
         language,
         issuer_name: context.issuer.display_name().to_owned(),
@@ -69,9 +76,12 @@ pub(super) fn page(
         client_logo: client.and_then(|client| client.displayed("logo_uri")),
         cancel_action: action.clone(),
         action,
-        transaction: sealed,
         csrf: interaction.csrf_token(context, Purpose::Login, ""),
         login_hint: username,
+        forgot_uri: Some(way(FORGOT_PASSWORD)),
+        register_uri: is_open.then(|| way(REGISTER)),
+        magic_link_action: None,
+        transaction: sealed,
         error,
     };
     let page =

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use symbolon_protocol::client_secret::LONGEST_KEPT;
 use symbolon_protocol::pkce::PkcePolicy;
 use symbolon_protocol::redirect_uri::RedirectUriForm;
+use symbolon_protocol::sign_in::puzzle;
 use symbolon_protocol::token::access_token::AccessTokenTyp;
 use symbolon_protocol::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
 use symbolon_protocol::user_claims::PROFILE_CLAIMS;
@@ -115,6 +116,10 @@ fn id_token_claims() -> Value {
 
 fn second_factor() -> Value {
     json!({ "type": "string", "enum": ["optional", "required"] })
+}
+
+fn registration() -> Value {
+    json!({ "type": ["string", "null"], "enum": ["closed", "open", "invited", null] })
 }
 
 fn subject_token_types() -> Value {
@@ -402,6 +407,8 @@ fn users() -> Schemas {
         ("LeftAlive", object(&["sessions", "grants"], &[("sessions", number()), ("grants", number())])),
         ("Grant", object(&grant.each_ref().map(|(name, _)| *name), &grant)),
         ("Authenticators", authenticators()),
+        ("NewInvitation", new_invitation()),
+        ("MadeInvitation", made_invitation()),
         (
             "Consent",
             object(
@@ -410,6 +417,28 @@ fn users() -> Schemas {
             ),
         ),
     ]
+}
+
+fn new_invitation() -> Value {
+    object(
+        &["email"],
+        &[
+            ("email", json!({ "type": "string", "format": "email" })),
+            ("groups", texts()),
+            ("roles", texts()),
+            ("lifetime", seconds()),
+            ("send_mail", flag()),
+            ("language", text()),
+        ],
+    )
+}
+
+fn made_invitation() -> Value {
+    let invitation = object(
+        &["id", "email", "groups", "roles", "expires_at"],
+        &[("id", text()), ("email", text()), ("groups", texts()), ("roles", texts()), ("expires_at", time())],
+    );
+    object(&["invitation"], &[("invitation", invitation), ("queued", flag()), ("link", text())])
 }
 
 fn authenticators() -> Value {
@@ -454,6 +483,8 @@ fn settings() -> Schemas {
             ("audience_is_issuer", flag()),
             ("id_token_claims", id_token_claims()),
             ("second_factor", second_factor()),
+            ("registration", registration()),
+            ("registration_puzzle", json!({ "type": "integer", "minimum": 0, "maximum": puzzle::MOST_BITS })),
             ("claims", claims::definitions()),
             ("signing_algorithm", algorithm()),
             ("key_rotation_days", number()),

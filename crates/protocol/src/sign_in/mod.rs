@@ -5,10 +5,15 @@
 //! the next step.
 
 pub mod email_code;
+pub mod invitation;
+pub mod mailed_code;
 pub mod origin;
 pub mod passkey;
 mod proven;
+pub mod puzzle;
+pub mod recovery;
 pub mod recovery_code;
+pub mod registration;
 mod step;
 pub mod totp;
 

@@ -7,7 +7,7 @@ use http::{HeaderMap, header};
 use serde::Deserialize;
 use serde_json::{Map, json};
 use symbolon_crypto::secret::SecretString;
-use symbolon_mail::{Language, Mail, Message};
+use symbolon_mail::{Mail, Message};
 use symbolon_protocol::id::UserId;
 use symbolon_protocol::precis::login_key;
 use symbolon_protocol::refusal::{Details, Reason, Refusal, shown_login_name};
@@ -17,6 +17,7 @@ use symbolon_protocol::user::User;
 
 use super::answer::{ok, signed_in};
 use super::{allowed_origin, body, email, unproven};
+use crate::after_answer::{after_answer, mail_language, queue};
 use symbolon_app::audit::{Actor, RefusedRequest};
 use symbolon_app::email_code;
 use symbolon_app::http::{Call, Context, Failure, cookies, remove_cookie, set_cookie};
@@ -73,10 +74,16 @@ pub(super) async fn send(call: &mut Call) -> Result<Response, Failure> {
         let minutes = u32::try_from(LIVES.as_secs() / 60).unwrap_or(u32::MAX);
         let code = SecretString::new(new.code.expose().to_owned());
         let message = Message::EmailCode { code, minutes };
-        let language = language(&call.received.headers);
+        let language = mail_language(&call.received.headers);
         Some(Mail { to: user.email.clone()?, language, user: Some(user.id.clone()), message })
     });
-    queue_after_answer(&call.context, mail).await;
+    let context = call.context.clone();
+    let queueing = async move {
+        if let Some(mail) = mail {
+            queue(&context, &mail).await;
+        }
+    };
+    after_answer(&call.context, queueing).await;
     let mut response = ok(Map::from_iter([("success".to_owned(), true.into())]));
     response.headers_mut().extend(cookie.map(|cookie| (header::SET_COOKIE, cookie)));
     Ok(response)
@@ -84,32 +91,6 @@ pub(super) async fn send(call: &mut Call) -> Result<Response, Failure> {
 
 fn is_same(address: &str, other: &str) -> bool {
     login_key(address.trim()) == login_key(other.trim())
-}
-
-/// The language that the browser prefers (RFC 9110 12.5.4), as far as it lists the preferred ones first.
-fn language(headers: &HeaderMap) -> Language {
-    let wanted =
-        headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    Language::wanted(wanted.split(',').filter_map(|range| range.split(';').next()))
-}
-
-/// Queues a mail when the answer is on its way: whoever measures how long the answer takes learns nothing from it. A server
-/// that stops waits for it.
-async fn queue_after_answer(context: &Context, mail: Option<Mail>) {
-    let of_task = context.clone();
-    let mut queueing = context.app.detached.finish_even_if_dropped(async move {
-        tokio::task::yield_now().await;
-        let Some(mail) = mail else { return };
-        if let Err(error) = of_task.app.send_mail(&of_task.issuer, &mail).await {
-            tracing::warn!(target: "symbolon::mail", %error, "a mail with a sign-in code could not be queued");
-        }
-    });
-    // Begun here, and finished in a task of its own when it is dropped.
-    tokio::select! {
-        biased;
-        () = &mut queueing => {}
-        () = std::future::ready(()) => {}
-    }
 }
 
 /// `POST /api/auth/email-code/verify`

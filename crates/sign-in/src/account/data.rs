@@ -18,7 +18,7 @@ use super::{Person, Visitor, by_themselves, form, status, told, visitor};
 use crate::sign_in_goal::Freshness;
 use symbolon_app::grants;
 use symbolon_app::http::{
-    Call, Context, Failure, Policy, html, json as json_answer, no_store, remove_cookie,
+    Call, Context, Failure, Policy, html, json as json_answer, no_store, remove_session_cookies,
 };
 
 const PLACE: AccountPlace = AccountPlace::Data;
@@ -209,9 +209,7 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
         AccountDeletedPage { language: Language::English, issuer_name: issuer.display_name().to_owned() };
     let page = page.render_below(&issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
     let mut response = html(StatusCode::OK, page, &Policy::default());
-    if let Some(cookie) = remove_cookie(issuer, &issuer.cookie) {
-        response.headers_mut().append(header::SET_COOKIE, cookie);
-    }
+    remove_session_cookies(issuer, response.headers_mut());
     Ok(response)
 }
 

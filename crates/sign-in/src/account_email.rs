@@ -5,7 +5,6 @@
 //! session cannot put it into somebody else's account: the code is typed, or the link opened, in the browser that asked.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
@@ -14,7 +13,8 @@ use serde_json::json;
 use symbolon_crypto::secret::SecretString;
 use symbolon_mail::{Language as MailLanguage, Mail, Message};
 use symbolon_pages::{
-    EmailError, EmailPage, Language, MailedCodeError, MailedCodeGoal, MailedCodePage, Notice, PasswordField,
+    AccountPlace, EmailError, EmailPage, Language, MailedCodeError, MailedCodeGoal, MailedCodePage, Notice,
+    PasswordField,
 };
 use symbolon_protocol::email_address;
 use symbolon_protocol::event::Event;
@@ -32,10 +32,11 @@ use symbolon_store::Durable;
 
 use crate::after_answer::{after_answer, mail_language, queue};
 use crate::code_attempt::{self, status};
-use crate::interaction::{Interaction, Pending, address, root, session_of};
-use crate::login_page::append;
+use crate::interaction::{Interaction, Page, Pending, PendingAuthorization, address, session_of};
+use crate::login_page::{self, append};
 use crate::mailed_link::{self, Mailed, OpenedLink};
 use crate::notice_page::notice;
+use crate::sign_in_goal::{AccountGoal, Freshness, SignInGoal};
 use crate::user_change::{Change, change, give_up_claim, record};
 use crate::{onward, recovery};
 use symbolon_app::audit::RefusedRequest;
@@ -52,9 +53,6 @@ pub(super) const VERIFY: &str = "/verify-email";
 pub(super) const LINK: &str = "/verify-email/link";
 /// The path of the page that says that it is done.
 pub(super) const DONE: &str = "/verify-email/done";
-
-/// How long ago a person may have proved who they are who changes the address.
-const FRESH: Duration = Duration::from_secs(600);
 
 /// An address that waits to be proven for an account.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -99,7 +97,7 @@ impl Person {
         let Call { context, received, durable, .. } = call;
         let Context { app, issuer, .. } = &*context;
         let Some((_, session)) = session_of(context, received, durable).await? else { return Ok(None) };
-        let is_fresh = app.now().since(session.auth_time) <= FRESH;
+        let is_fresh = Freshness::Fresh.is_met(context, &session).await?;
         let user = app.store.user(&issuer.id, &session.user).await?;
         let Some(user) = user.filter(|user| user.may_sign_in() && is_fresh) else { return Ok(None) };
         let browser = Browser::of_or_new(&received.headers, issuer, &*app.random);
@@ -118,8 +116,15 @@ impl Person {
 pub(super) async fn show(call: &mut Call) -> Result<Response, Failure> {
     match Person::of(call).await? {
         Some(person) => page(call, &person, None),
-        None => Ok(redirect(false, &root(&call.context))),
+        None => lead(call).await,
     }
+}
+
+/// Leads through the sign-in page to the profile, which has the way here.
+async fn lead(call: &mut Call) -> Result<Response, Failure> {
+    let goal = SignInGoal::Account(AccountGoal::new(AccountPlace::Profile, Freshness::Fresh, None));
+    let interaction = Interaction::begin(&call.context, &call.received, PendingAuthorization::for_goal(goal));
+    login_page::ask(call, interaction, Page::Other).await
 }
 
 /// `POST /account/email`: mails a code to the address, or says there that it has an account.
@@ -127,7 +132,7 @@ pub(super) async fn show(call: &mut Call) -> Result<Response, Failure> {
 /// # Errors
 /// [`Failure`]
 pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
-    let Some(person) = Person::of(call).await? else { return Ok(redirect(true, &root(&call.context))) };
+    let Some(person) = Person::of(call).await? else { return lead(call).await };
     let form = call.received.form.clone();
     let params = Params::parse(&form)?;
     let Call { context, received, .. } = &*call;
@@ -314,7 +319,7 @@ fn page(call: &Call, person: &Person, error: Option<EmailError>) -> Result<Respo
         is_verified: person.user.email_verified,
         action: format!("{}{PATH}", issuer.prefix),
         csrf: person.browser.token(issuer, person.form()),
-        back_uri: root(&call.context),
+        back_uri: format!("{}{}", issuer.prefix, AccountPlace::Profile.path()),
         error,
     };
     let page = page.render_below(&issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;

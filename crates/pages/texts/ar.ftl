@@ -141,7 +141,6 @@ account_wait = محاولات كثيرة جدًّا. حاول مرة أخرى ب
 account_invalid = لا يمكن حفظ هذا: { $reason }.
 
 profile_email = عنوان البريد الإلكتروني
-profile_email_change = تغييره
 profile_unverified = غير مؤكَّد
 profile_name = الاسم الكامل
 profile_given_name = الاسم الأول
@@ -287,6 +286,7 @@ password_reset_text = انتهت كل الجلسات التي كانت مسجَ�
 email_present = عنوانك هو { $email }.
 email_is_verified = تم تأكيده.
 email_is_not_verified = لم يُؤكَّد بعد.
+email_change = تأكيد أو تغيير
 email_prove = تأكيده برسالة
 email_new = العنوان الجديد
 email_hint = نرسل رسالة إليه. وإلى أن تؤكده يبقى العنوان الحالي.

@@ -132,7 +132,6 @@ account_wait = Zu viele Versuche. Versuchen Sie es in { $wait } noch einmal.
 account_invalid = Das lässt sich nicht speichern: { $reason }.
 
 profile_email = E-Mail-Adresse
-profile_email_change = Ändern
 profile_unverified = nicht bestätigt
 profile_name = Vollständiger Name
 profile_given_name = Vorname
@@ -278,6 +277,7 @@ password_reset_text = Alles, was bei diesem Konto angemeldet war, ist abgemeldet
 email_present = Ihre Adresse ist { $email }.
 email_is_verified = Sie ist bestätigt.
 email_is_not_verified = Sie ist noch nicht bestätigt.
+email_change = Bestätigen oder ändern
 email_prove = Durch eine Nachricht bestätigen
 email_new = Neue Adresse
 email_hint = Wir senden eine Nachricht dorthin. Bis Sie sie bestätigen, bleibt die jetzige Adresse.

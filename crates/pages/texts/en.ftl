@@ -143,7 +143,6 @@ account_wait = Too many attempts. Try again in { $wait }.
 account_invalid = This cannot be saved: { $reason }.
 
 profile_email = Email address
-profile_email_change = Change it
 profile_unverified = not verified
 profile_name = Full name
 profile_given_name = Given name
@@ -290,6 +289,7 @@ password_reset_text = Everything that was signed in to this account is signed ou
 email_present = Your address is { $email }.
 email_is_verified = It is confirmed.
 email_is_not_verified = It is not confirmed yet.
+email_change = Confirm or change
 email_prove = Confirm it by a message
 email_new = New address
 email_hint = We send a message to it. Until you confirm it, the present address stays.

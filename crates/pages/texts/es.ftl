@@ -132,7 +132,6 @@ account_wait = Demasiados intentos. Inténtelo de nuevo en { $wait }.
 account_invalid = Esto no se puede guardar: { $reason }.
 
 profile_email = Correo electrónico
-profile_email_change = Cambiarlo
 profile_unverified = sin verificar
 profile_name = Nombre completo
 profile_given_name = Nombre
@@ -278,6 +277,7 @@ password_reset_text = Se han cerrado todas las sesiones de esta cuenta. Inicie s
 email_present = Su dirección es { $email }.
 email_is_verified = Está confirmada.
 email_is_not_verified = Todavía no está confirmada.
+email_change = Confirmar o cambiar
 email_prove = Confirmarla con un mensaje
 email_new = Nueva dirección
 email_hint = Le enviamos un mensaje. Hasta que la confirme, se mantiene la dirección actual.

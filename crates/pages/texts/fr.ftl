@@ -132,7 +132,6 @@ account_wait = Trop de tentatives. Réessayez dans { $wait }.
 account_invalid = Impossible d’enregistrer : { $reason }.
 
 profile_email = Adresse e-mail
-profile_email_change = La modifier
 profile_unverified = non vérifiée
 profile_name = Nom complet
 profile_given_name = Prénom
@@ -278,6 +277,7 @@ password_reset_text = Tout ce qui était connecté à ce compte est déconnecté
 email_present = Votre adresse est { $email }.
 email_is_verified = Elle est confirmée.
 email_is_not_verified = Elle n’est pas encore confirmée.
+email_change = Confirmer ou modifier
 email_prove = La confirmer par un message
 email_new = Nouvelle adresse
 email_hint = Nous y envoyons un message. Tant que vous ne l’avez pas confirmée, l’adresse actuelle reste valable.

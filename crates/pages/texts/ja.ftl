@@ -130,7 +130,6 @@ account_wait = 試行回数が多すぎます。{ $wait }後にもう一度お�
 account_invalid = 保存できません: { $reason }
 
 profile_email = メールアドレス
-profile_email_change = 変更
 profile_unverified = 未確認
 profile_name = 氏名
 profile_given_name = 名
@@ -276,6 +275,7 @@ password_reset_text = このアカウントのサインインはすべて終了�
 email_present = 現在のアドレスは{ $email }です。
 email_is_verified = 確認済みです。
 email_is_not_verified = まだ確認されていません。
+email_change = 確認または変更
 email_prove = メッセージで確認する
 email_new = 新しいアドレス
 email_hint = そのアドレスにメッセージを送ります。確認が済むまでは、現在のアドレスのままです。

@@ -13,7 +13,8 @@ use serde_json::json;
 use symbolon_crypto::secret::SecretString;
 use symbolon_mail::{Language as MailLanguage, Mail, Message};
 use symbolon_pages::{
-    EmailError, EmailPage, Language, MailedCodeError, MailedCodeGoal, MailedCodePage, Notice, PasswordField,
+    AccountPlace, EmailError, EmailPage, Language, MailedCodeError, MailedCodeGoal, MailedCodePage, Notice,
+    PasswordField,
 };
 use symbolon_protocol::email_address;
 use symbolon_protocol::event::Event;
@@ -31,11 +32,11 @@ use symbolon_store::Durable;
 
 use crate::after_answer::{after_answer, mail_language, queue};
 use crate::code_attempt::{self, status};
-use crate::interaction::{Interaction, Pending, address, root, session_of};
-use crate::login_page::append;
+use crate::interaction::{Interaction, Page, Pending, PendingAuthorization, address, session_of};
+use crate::login_page::{self, append};
 use crate::mailed_link::{self, Mailed, OpenedLink};
 use crate::notice_page::notice;
-use crate::sign_in_goal::Freshness;
+use crate::sign_in_goal::{AccountGoal, Freshness, SignInGoal};
 use crate::user_change::{Change, change, give_up_claim, record};
 use crate::{onward, recovery};
 use symbolon_app::audit::RefusedRequest;
@@ -115,8 +116,15 @@ impl Person {
 pub(super) async fn show(call: &mut Call) -> Result<Response, Failure> {
     match Person::of(call).await? {
         Some(person) => page(call, &person, None),
-        None => Ok(redirect(false, &root(&call.context))),
+        None => lead(call).await,
     }
+}
+
+/// Leads through the sign-in page to the profile, which has the way here.
+async fn lead(call: &mut Call) -> Result<Response, Failure> {
+    let goal = SignInGoal::Account(AccountGoal::new(AccountPlace::Profile, Freshness::Fresh, None));
+    let interaction = Interaction::begin(&call.context, &call.received, PendingAuthorization::for_goal(goal));
+    login_page::ask(call, interaction, Page::Other).await
 }
 
 /// `POST /account/email`: mails a code to the address, or says there that it has an account.
@@ -124,7 +132,7 @@ pub(super) async fn show(call: &mut Call) -> Result<Response, Failure> {
 /// # Errors
 /// [`Failure`]
 pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
-    let Some(person) = Person::of(call).await? else { return Ok(redirect(true, &root(&call.context))) };
+    let Some(person) = Person::of(call).await? else { return lead(call).await };
     let form = call.received.form.clone();
     let params = Params::parse(&form)?;
     let Call { context, received, .. } = &*call;
@@ -311,7 +319,7 @@ fn page(call: &Call, person: &Person, error: Option<EmailError>) -> Result<Respo
         is_verified: person.user.email_verified,
         action: format!("{}{PATH}", issuer.prefix),
         csrf: person.browser.token(issuer, person.form()),
-        back_uri: root(&call.context),
+        back_uri: format!("{}{}", issuer.prefix, AccountPlace::Profile.path()),
         error,
     };
     let page = page.render_below(&issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;

@@ -2,7 +2,9 @@
 
 use axum::response::Response;
 
-use crate::interaction::{Interaction, PendingAuthorization, address, root};
+use symbolon_pages::AccountPlace;
+
+use crate::interaction::{Interaction, PendingAuthorization, address};
 use crate::login_page;
 use symbolon_app::http::{Context, Failure, Received, redirect};
 
@@ -21,7 +23,12 @@ pub(super) fn page_with(
     Ok(crate::interaction::fits_address(&sealed).then(|| address(context, path, &sealed)))
 }
 
-/// The address of the sign-in page, or the first page for who came from nowhere.
+/// The address of the account, where the sign-in page comes first if nobody is signed in.
+pub(super) fn account(context: &Context) -> String {
+    format!("{}{}", context.issuer.prefix, AccountPlace::Overview.path())
+}
+
+/// The address of the sign-in page, for who came from nowhere with the account behind it.
 ///
 /// # Errors
 /// [`Failure::Internal`]
@@ -30,7 +37,7 @@ pub(super) fn sign_in_page(
     received: &Received,
     wanted: Option<&PendingAuthorization>,
 ) -> Result<String, Failure> {
-    Ok(page_with(context, received, wanted, login_page::PATH)?.unwrap_or_else(|| root(context)))
+    Ok(page_with(context, received, wanted, login_page::PATH)?.unwrap_or_else(|| account(context)))
 }
 
 /// A redirect that brings the browser's cookie.

@@ -21,7 +21,7 @@ use symbolon_store::port::Created;
 
 use super::PendingRegistration;
 use super::applicant::Applicant;
-use crate::interaction::{Interaction, RequestingClient, root};
+use crate::interaction::{Asking, Interaction, root};
 use crate::login_page::append;
 use crate::notice_page::notice;
 use crate::session_begin;
@@ -148,15 +148,13 @@ pub(super) async fn sign_in(
     let context = call.context.clone();
     let settings = context.issuer.settings.load_full();
     let wanted = interaction.pending.authorization.clone();
-    let needed = match &wanted {
-        Some(wanted) => {
-            let client = RequestingClient::of(&context, wanted).await?.client;
-            let needed = settings.second_factor_for(&client.settings);
-            call.client = Some(client);
-            needed
-        }
-        None => settings.second_factor,
+    let client = match &wanted {
+        Some(wanted) => Asking::of(&context, wanted).await?.client().cloned(),
+        None => None,
     };
+    let needed =
+        client.as_ref().map_or(settings.second_factor, |client| settings.second_factor_for(&client.settings));
+    call.client = client;
     if needed == SecondFactor::Required {
         let to = onward::sign_in_page(&context, &call.received, wanted.as_ref())?;
         return Ok(onward::lead(&call.received, &to, interaction.browser.cookie(&context.issuer)));
@@ -171,7 +169,7 @@ pub(super) async fn sign_in(
         let onward = Interaction::begin(&context, &call.received, wanted);
         return signed_in(call, onward, id, &session).await;
     }
-    let mut response = redirect(true, &root(&context));
+    let mut response = redirect(true, &onward::account(&context));
     let lives = session.expires_at.since(now);
     append(response.headers_mut(), set_cookie(&context.issuer, &context.issuer.cookie, id.expose(), lives));
     Ok(response)

@@ -15,7 +15,7 @@ use symbolon_protocol::sign_in::registration::Standing;
 use super::applicant::{Applicant, Typed};
 use super::{PATH, PendingRegistration, closed, confirm, invited, is_open};
 use crate::after_answer::{after_answer, mail_language, queue};
-use crate::interaction::{Interaction, PendingAuthorization, RequestingClient};
+use crate::interaction::{Asking, Interaction, PendingAuthorization};
 use crate::login_page::{self, append};
 use crate::notice_page::notice;
 use crate::{mailed_link, onward, recovery};
@@ -167,7 +167,10 @@ pub(super) async fn page(
 ) -> Result<Response, Failure> {
     let pending = &interaction.pending;
     let client_name = match &pending.authorization {
-        Some(wanted) => Some(RequestingClient::of(context, wanted).await?.client.display_name().to_owned()),
+        Some(wanted) => {
+            let asking = Asking::of(context, wanted).await?;
+            asking.client().map(|client| client.display_name().to_owned())
+        }
         None => None,
     };
     let bits = context.issuer.settings.load().registration_puzzle;

@@ -172,7 +172,7 @@ fn names_and_addresses_put_nothing_into_headers_and_lead_nowhere() {
     let mail = scene.mailbox.next();
     assert!(!mail.text.contains("alert") && !mail.head.contains("Bcc"), "{mail:?}");
     let done = confirm(&browser, &waiting, &mail.code(), PASSWORD);
-    assert_eq!((done.status, done.location().as_str()), (303, "/"), "it leads to a page of ours");
+    assert_eq!((done.status, done.location().as_str()), (303, "/account"), "it leads to a page of ours");
     for target in ["https://evil.example/", "//evil.example"] {
         let page = browser.get(&format!("/register?transaction={target}"));
         assert!(page.status == 400 && page.header("location").is_none(), "{page:?}");

@@ -37,7 +37,7 @@ fn who_is_invited_by_mail_opens_one_account_with_groups_and_roles() {
     let fields = [("email", "eve@example.com"), ("given_name", "Ann"), ("password", PASSWORD)];
     assert_eq!(submit(&browser, &page, &[("email", ANN), ("password", "short")]).status, 400);
     let done = submit(&browser, &page, &fields);
-    assert_eq!((done.status, done.location().as_str()), (303, "/"), "{done:?}");
+    assert_eq!((done.status, done.location().as_str()), (303, "/account"), "{done:?}");
     assert!(scene.user_of("eve@example.com").is_none());
     let user = scene.user_of(ANN).unwrap();
     assert_eq!(user["email_verified"], json!(true));

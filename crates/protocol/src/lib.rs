@@ -44,6 +44,7 @@ mod sid;
 pub mod sign_in;
 pub mod time;
 pub mod token;
+pub mod ui_locale;
 pub mod unknown_member;
 pub mod user;
 pub mod user_claims;

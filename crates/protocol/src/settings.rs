@@ -12,6 +12,7 @@ use crate::sign_in::origin::AllowedOrigin;
 use crate::time::Timestamp;
 use crate::token::access_token::AccessTokenTyp;
 use crate::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
+use crate::ui_locale::UiLocale;
 
 /// The longest lifetime of a session or refresh-token family that anybody may set: stores keep generations of shards
 /// for that long.
@@ -120,6 +121,10 @@ pub struct IssuerSettings {
     /// versions read the settings.
     #[serde(skip_serializing_if = "SecondFactor::is_optional")]
     pub second_factor: SecondFactor,
+    /// The language of pages for those who ask for none of which there are pages. Not written while it is English, so that
+    /// nodes of earlier versions read the settings.
+    #[serde(skip_serializing_if = "UiLocale::is_english")]
+    pub default_language: UiLocale,
     /// The longer lifetime of tokens that were issued under earlier settings. Set by the server when lifetimes
     /// change.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -239,6 +244,7 @@ impl Default for IssuerSettings {
             attributes: AttributeSchema::default(),
             login_api_origins: Vec::new(),
             second_factor: SecondFactor::default(),
+            default_language: UiLocale::default(),
             outlived: None,
         }
     }

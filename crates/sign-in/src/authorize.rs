@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use http::StatusCode;
-use symbolon_pages::{FormPostPage, Language};
+use symbolon_pages::FormPostPage;
 use symbolon_protocol::authorize::request::{AuthorizationRequest, Rejection};
 use symbolon_protocol::authorize::response::{self, AuthorizationResponse, Issuance};
 use symbolon_protocol::authorize::{Decision, InteractionSoFar, decide};
@@ -21,10 +21,12 @@ use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::Durable;
 
-use crate::interaction::{Interaction, Page, PendingAuthorization, client_of, to_root};
+use crate::interaction::{Interaction, Page, PendingAuthorization, chosen_language, client_of, to_root};
 use crate::{consent_page, login_page, second_factor_page};
 use symbolon_app::audit::RefusedRequest;
-use symbolon_app::http::{Call, Context, Failure, Framing, Policy, html, redirect, session_cookie};
+use symbolon_app::http::language::{choice_cookie, locale, page_language};
+use symbolon_app::http::{Call, Context, Failure, Framing, Policy, Received, html, redirect, session_cookie};
+use symbolon_app::issuer::IssuerState;
 use symbolon_telemetry::RequestFacts;
 
 /// The longest request that may wait for a person, in bytes of its JSON. The page's form carries it sealed, and the
@@ -46,7 +48,7 @@ const TOO_MANY_CODES: OAuthError = OAuthError::new(
 pub(super) async fn authorize(call: &mut Call) -> Result<Response, Failure> {
     let Call { context, received, durable, client, .. } = call;
     let session = session_cookie(&received.headers, &context.issuer);
-    let attempt = AuthorizationAttempt { context, session, is_post: received.is_post(), so_far: None };
+    let attempt = AuthorizationAttempt { context, session, received, so_far: None };
     match attempt.run(received.encoded(), client, durable).await? {
         NextStep::Answer(response) => Ok(response),
         next => {
@@ -73,9 +75,14 @@ pub(super) async fn show(call: &mut Call, page: Page) -> Result<Response, Failur
     if params.get("transaction")?.is_none() {
         return Ok(to_root(&call.context));
     }
+    let chosen = chosen_language(&params)?;
     let interaction = Interaction::<PendingAuthorization>::open(&call.context, &call.received, &params)?;
     let session = session_cookie(&call.received.headers, &call.context.issuer);
-    resume(call, interaction, session, page).await
+    let mut response = resume(call, interaction, session, page).await?;
+    if let Some(chosen) = chosen {
+        login_page::append(response.headers_mut(), choice_cookie(&call.context.issuer, chosen));
+    }
+    Ok(response)
 }
 
 /// Evaluates the request of an interaction again, and answers it or shows the page that it needs next. `session` is
@@ -90,12 +97,7 @@ pub(super) async fn resume(
     on: Page,
 ) -> Result<Response, Failure> {
     let Call { context, received, durable, client, .. } = call;
-    let attempt = AuthorizationAttempt {
-        context,
-        session,
-        is_post: received.is_post(),
-        so_far: Some(&interaction.pending),
-    };
+    let attempt = AuthorizationAttempt { context, session, received, so_far: Some(&interaction.pending) };
     let next = attempt.run(interaction.pending.request.as_bytes(), client, durable).await?;
     lead_to(call, interaction, next, on).await
 }
@@ -138,7 +140,7 @@ pub(super) async fn refuse(
     };
     let answer = response::error(&to, &error, &context.issuer.url);
     note_refused(context, error, &client);
-    send(answer, received.is_post(), &context.issuer.prefix)
+    send(answer, received, &context.issuer)
 }
 
 /// Notes an error that goes to the client by redirect.
@@ -164,8 +166,8 @@ struct AuthorizationAttempt<'a> {
     context: &'a Context,
     /// The session id that the browser presented.
     session: Option<SessionId>,
-    /// Whether the HTTP request is a POST, which decides the redirect's status.
-    is_post: bool,
+    /// The HTTP request: its method decides the redirect's status.
+    received: &'a Received,
     /// What the person has done on the pages for this request; `None` at the first evaluation.
     so_far: Option<&'a PendingAuthorization>,
 }
@@ -230,7 +232,7 @@ impl AuthorizationAttempt<'_> {
         client: &Client,
     ) -> Result<NextStep, Failure> {
         note_refused(self.context, error, client);
-        send(answer, self.is_post, &self.context.issuer.prefix).map(NextStep::Answer)
+        send(answer, self.received, &self.context.issuer).map(NextStep::Answer)
     }
 
     async fn decide(&self, loaded: &LoadedRequest<'_>) -> Result<Decision, Failure> {
@@ -266,7 +268,7 @@ impl AuthorizationAttempt<'_> {
             let answer = response::error(&request.return_to, &TOO_MANY_CODES, &issuer.url);
             note_refused(self.context, TOO_MANY_CODES.about(Details::of_user(&session.user)), client);
             RequestFacts::new().oauth_error("rate_limit_exceeded").note();
-            return send(answer, self.is_post, &issuer.prefix).map(NextStep::Answer);
+            return send(answer, self.received, issuer).map(NextStep::Answer);
         }
         let issuance = Issuance { issuer: &issuer.id, settings, client, session, now: *now };
         let grant = issuance.code_grant(request, scope, &*app.random);
@@ -281,25 +283,35 @@ impl AuthorizationAttempt<'_> {
             app.audit.count(Event::SilentAuthentication);
         }
         let answer = response::success(&request.return_to, &code, &issuer.url);
-        send(answer, self.is_post, &issuer.prefix).map(NextStep::Answer)
+        send(answer, self.received, issuer).map(NextStep::Answer)
     }
 }
 
 /// Writes an authorization response in its response mode. `after_post`: the HTTP request was a POST.
-fn send(answer: AuthorizationResponse, after_post: bool, prefix: &str) -> Result<Response, Failure> {
+fn send(
+    answer: AuthorizationResponse,
+    received: &Received,
+    issuer: &IssuerState,
+) -> Result<Response, Failure> {
     match answer {
-        AuthorizationResponse::Redirect(location) => Ok(redirect(after_post, &location)),
-        AuthorizationResponse::FormPost { action, fields } => form_post(action, fields, prefix),
+        AuthorizationResponse::Redirect(location) => Ok(redirect(received.is_post(), &location)),
+        AuthorizationResponse::FormPost { action, fields } => form_post((action, fields), received, issuer),
     }
 }
 
 /// OAuth 2.0 Form Post Response Mode 2.
-fn form_post(action: String, fields: Vec<(&'static str, String)>, prefix: &str) -> Result<Response, Failure> {
+fn form_post(
+    (action, fields): (String, Vec<(&'static str, String)>),
+    received: &Received,
+    issuer: &IssuerState,
+) -> Result<Response, Failure> {
     let parameters = fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    let page = FormPostPage { language: Language::English, action, parameters };
-    let page = page.render_below(prefix).map_err(|error| Failure::Internal(error.to_string()))?;
+    let language = page_language(locale(&received.headers, issuer, None));
+    let page = FormPostPage { language, action, parameters };
+    let page = page.render_below(&issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
     // An answer to a silent request arrives in a frame of the client's page, as a redirect does, so every site may
     // frame it.
-    let policy = Policy { leads_to_client: true, framed_by: Framing::Everybody, ..Policy::default() };
+    let policy =
+        Policy { leads_to_client: true, framed_by: Framing::Everybody, language, ..Policy::default() };
     Ok(html(StatusCode::OK, page, &policy))
 }

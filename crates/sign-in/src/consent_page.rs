@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use http::{StatusCode, header};
-use symbolon_pages::{ConsentPage, Language, ScopeView};
+use symbolon_pages::{ConsentPage, ScopeView};
 use symbolon_protocol::scope::Scope;
 use symbolon_protocol::session::Session;
 use url::Url;
@@ -50,7 +50,7 @@ async fn page(
     let client = RequestingClient::of(context, &interaction.pending).await?;
     let describe = |name: &str| ScopeView { name: name.to_owned(), description: String::new() };
     let page = ConsentPage {
-        language: Language::English,
+        language: interaction.language,
         issuer_name: context.issuer.display_name().to_owned(),
         client_name: client.client.display_name().to_owned(),
         client_uri: client.client.displayed("client_uri"),
@@ -64,7 +64,11 @@ async fn page(
     };
     let page =
         page.render_below(&context.issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
-    Ok(html(StatusCode::OK, page, &Policy { leads_to_client: true, ..Policy::default() }))
+    Ok(html(
+        StatusCode::OK,
+        page,
+        &Policy { leads_to_client: true, language: interaction.language, ..Policy::default() },
+    ))
 }
 
 /// The host that the person will be redirected to, so that they can compare it with the address bar.

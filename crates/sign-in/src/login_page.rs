@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use symbolon_pages::{Language, LoginError, LoginPage};
+use symbolon_pages::{LoginError, LoginPage};
 
 use crate::interaction::{Interaction, Page, PendingAuthorization, RequestingClient, address, fits_address};
 use symbolon_app::http::csrf::Purpose;
@@ -61,7 +61,7 @@ pub(super) fn page(
     let sealed = interaction.seal(context)?;
     let action = address(context, PATH, &sealed);
     let page = LoginPage {
-        language: Language::English,
+        language: interaction.language,
         issuer_name: context.issuer.display_name().to_owned(),
         client_name: client.client.display_name().to_owned(),
         client_uri: client.client.displayed("client_uri"),
@@ -75,7 +75,11 @@ pub(super) fn page(
     };
     let page =
         page.render_below(&context.issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
-    let mut response = html(status(error), page, &Policy { leads_to_client: true, ..Policy::default() });
+    let mut response = html(
+        status(error),
+        page,
+        &Policy { leads_to_client: true, language: interaction.language, ..Policy::default() },
+    );
     if let Some(seconds) = retry_after(error) {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }

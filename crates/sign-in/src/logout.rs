@@ -48,18 +48,19 @@ pub(super) async fn logout(call: &mut Call) -> Result<Response, Failure> {
         (LogoutDecision::Refuse(error), _) => Err(error.into()),
         (LogoutDecision::Ask { redirect }, Some((_, session))) => {
             let client_name = client.as_deref().map(|client| client.display_name().to_owned());
-            let pending = PendingLogout { sid: session.sid.clone(), client_name, redirect };
+            let ui_locales = request.ui_locales.map(str::to_owned);
+            let pending = PendingLogout { sid: session.sid.clone(), client_name, redirect, ui_locales };
             ask(context, Interaction::begin(context, received, pending), &session).await
         }
         (LogoutDecision::EndNow { redirect }, Some((id, session))) => {
             end(call, (&id, &session), client.as_deref().map(|client| &client.client_id)).await?;
-            signed_out(call, redirect, true)
+            signed_out(call, redirect, true, call.language())
         }
         (LogoutDecision::Ask { redirect } | LogoutDecision::EndNow { redirect }, None) => {
             if let Some(claims) = hint.claims() {
                 end_hinted(call, claims, client.as_deref().map(|client| &client.client_id)).await?;
             }
-            signed_out(call, redirect, false)
+            signed_out(call, redirect, false, call.language())
         }
     }
 }
@@ -99,7 +100,7 @@ async fn ask(
 ) -> Result<Response, Failure> {
     interaction.pending.sid = session.sid.clone();
     let page = LogoutPage {
-        language: Language::English,
+        language: interaction.language,
         issuer_name: context.issuer.display_name().to_owned(),
         user_name: Some(user_name(context, session).await?),
         client_name: interaction.pending.client_name.clone(),
@@ -109,7 +110,11 @@ async fn ask(
     };
     let page =
         page.render_below(&context.issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
-    let mut response = html(StatusCode::OK, page, &Policy { leads_to_client: true, ..Policy::default() });
+    let mut response = html(
+        StatusCode::OK,
+        page,
+        &Policy { leads_to_client: true, language: interaction.language, ..Policy::default() },
+    );
     if let Some(cookie) = interaction.browser.cookie(&context.issuer) {
         response.headers_mut().append(header::SET_COOKIE, cookie);
     }
@@ -126,7 +131,7 @@ pub(super) async fn confirm(call: &mut Call) -> Result<Response, Failure> {
     let interaction = Interaction::<PendingLogout>::open(context, received, &params)?;
     let Some((id, session)) = session_of(context, received, durable).await? else {
         // The form was sent twice, or the session has ended elsewhere: the person is signed out already.
-        return signed_out(call, interaction.pending.redirect, false);
+        return signed_out(call, interaction.pending.redirect, false, interaction.language);
     };
     let sid = interaction.pending.sid.as_str();
     let is_ours = interaction.accepts((context, received), &params, Purpose::Logout, sid)?;
@@ -139,7 +144,7 @@ pub(super) async fn confirm(call: &mut Call) -> Result<Response, Failure> {
     match params.get("decision")? {
         Some("confirm") => {
             end(call, (&id, &session), None).await?;
-            signed_out(call, interaction.pending.redirect, true)
+            signed_out(call, interaction.pending.redirect, true, interaction.language)
         }
         // Section 3: redirects to the client only after a logout.
         Some("cancel") => Ok(redirect(true, &format!("{}/", context.issuer.prefix))),
@@ -198,20 +203,25 @@ async fn hinted(
 
 /// Redirects to the client's URI if there is one (section 3), else shows the signed-out page. `has_ended`: a session
 /// has ended here, and its cookie is removed.
-fn signed_out(call: &Call, to: Option<String>, has_ended: bool) -> Result<Response, Failure> {
+fn signed_out(
+    call: &Call,
+    to: Option<String>,
+    has_ended: bool,
+    language: Language,
+) -> Result<Response, Failure> {
     let issuer = &call.context.issuer;
     let mut response = match to {
         Some(location) => redirect(call.received.is_post(), &location),
         None => {
             let page = LoggedOutPage {
-                language: Language::English,
+                language,
                 issuer_name: call.context.issuer.display_name().to_owned(),
                 return_uri: call.client.as_deref().and_then(|client| client.displayed("client_uri")),
                 client_name: call.client.as_deref().map(|client| client.display_name().to_owned()),
             };
             let page =
                 page.render_below(&issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
-            html(StatusCode::OK, page, &Policy::default())
+            html(StatusCode::OK, page, &Policy { language, ..Policy::default() })
         }
     };
     // Otherwise the cookie stays: it may belong to a live session, because a POST from another site sends no Lax

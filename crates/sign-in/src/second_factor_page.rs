@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
-use symbolon_pages::{Language, SecondFactorError, SecondFactorPage, SecondFactorSetup};
+use symbolon_pages::{SecondFactorError, SecondFactorPage, SecondFactorSetup};
 
 use crate::interaction::{Interaction, Page, PendingAuthorization, RequestingClient, address, fits_address};
 use crate::login_page::append;
@@ -53,7 +53,7 @@ pub(super) fn page(
     });
     let sealed = interaction.seal(context)?;
     let page = SecondFactorPage {
-        language: Language::English,
+        language: interaction.language,
         issuer_name: issuer_name.to_owned(),
         client_name: asking.client.display_name().to_owned(),
         action: address(context, PATH, &sealed),
@@ -63,7 +63,11 @@ pub(super) fn page(
         error,
     };
     let page = page.render_below(&context.issuer.prefix).map_err(|error| internal(error.to_string()))?;
-    let mut response = html(status(error), page, &Policy { leads_to_client: true, ..Policy::default() });
+    let mut response = html(
+        status(error),
+        page,
+        &Policy { leads_to_client: true, language: interaction.language, ..Policy::default() },
+    );
     if let Some(SecondFactorError::TooManyAttempts { retry_after_seconds }) = error {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(retry_after_seconds));
     }

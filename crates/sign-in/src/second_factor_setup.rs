@@ -1,7 +1,7 @@
 //! Setting up a generator of one-time passwords on the way through a sign-in that requires a second factor.
 
 use axum::response::Response;
-use symbolon_pages::{Language, RecoveryCodesPage, SecondFactorError};
+use symbolon_pages::{RecoveryCodesPage, SecondFactorError};
 use symbolon_protocol::authenticator::Totp;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::sign_in::totp::TotpSecret;
@@ -54,14 +54,17 @@ pub(super) async fn submit(
     interaction.pending.signed_in_at = Some(session.auth_time);
     let sealed = interaction.seal(context)?;
     let page = RecoveryCodesPage {
-        language: Language::English,
+        language: interaction.language,
         issuer_name: issuer.display_name().to_owned(),
         codes: shown.iter().map(|code| code.expose().to_owned()).collect(),
         continue_uri: address(context, login_page::PATH, &sealed),
     };
     let page = page.render_below(&issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
-    let mut response =
-        html(http::StatusCode::OK, page, &Policy { leads_to_client: true, ..Policy::default() });
+    let mut response = html(
+        http::StatusCode::OK,
+        page,
+        &Policy { leads_to_client: true, language: interaction.language, ..Policy::default() },
+    );
     let lives = session.expires_at.since(now);
     append(response.headers_mut(), set_cookie(issuer, &issuer.cookie, id.expose(), lives));
     append(response.headers_mut(), interaction.browser.cookie(issuer));

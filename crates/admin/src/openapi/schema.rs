@@ -10,6 +10,7 @@ use symbolon_protocol::pkce::PkcePolicy;
 use symbolon_protocol::redirect_uri::RedirectUriForm;
 use symbolon_protocol::token::access_token::AccessTokenTyp;
 use symbolon_protocol::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
+use symbolon_protocol::ui_locale::UiLocale;
 use symbolon_protocol::user_claims::PROFILE_CLAIMS;
 
 use super::super::operation::reference;
@@ -450,6 +451,7 @@ fn settings() -> Schemas {
             ("audience_is_issuer", flag()),
             ("id_token_claims", id_token_claims()),
             ("second_factor", second_factor()),
+            ("default_language", json!({ "type": "string", "enum": UiLocale::ALL.map(UiLocale::tag) })),
             ("claims", claims::definitions()),
             ("signing_algorithm", algorithm()),
             ("key_rotation_days", number()),

@@ -8,6 +8,7 @@ use symbolon_protocol::pkce::policy;
 use symbolon_protocol::revocation::KEPT_AT_LEAST;
 use symbolon_protocol::settings::{IssuerSettings, LONGEST_LIFE, Lifetimes};
 use symbolon_protocol::sign_in::origin::MOST_ORIGINS;
+use symbolon_protocol::ui_locale::UiLocale;
 use symbolon_protocol::unknown_member;
 
 use super::super::error::AdminError;
@@ -46,6 +47,7 @@ pub(crate) fn document(settings: &IssuerSettings) -> Map<String, Value> {
         document.entry(name).or_insert_with(|| Value::Array(Vec::new()));
     }
     document.entry("second_factor").or_insert_with(|| "optional".into());
+    document.entry("default_language").or_insert_with(|| UiLocale::default().tag().into());
     document
 }
 
@@ -229,6 +231,9 @@ mod tests {
             told(json!({ "login_api_origins": ["https://*.com"] }))
                 .starts_with("login_api_origins is not valid")
         );
+        assert!(told(json!({ "default_language": "tlh" })).starts_with("default_language is not valid"));
+        let german = patched(json!({ "default_language": "de" })).expect("valid");
+        assert_eq!(document(&german)["default_language"], "de");
         assert!(told(json!({ "signing_algorithm": "none" })).starts_with("signing_algorithm is not valid"));
         assert!(
             told(json!({ "token_exchange_subject_token_types": [] })).contains("turn token exchange off")

@@ -98,6 +98,8 @@ pub struct ErrorAbout<'a> {
     pub issuer_name: Option<String>,
     /// The path prefix of the issuer's pages; may be empty.
     pub prefix: &'a str,
+    /// The language of the page.
+    pub language: Language,
     /// The client that sent the person here, if known.
     pub client: Option<&'a Client>,
 }
@@ -105,7 +107,14 @@ pub struct ErrorAbout<'a> {
 impl<'a> ErrorAbout<'a> {
     /// About a request of which only the headers are known.
     pub const fn request(headers: &'a HeaderMap) -> Self {
-        Self { headers, request_id: None, issuer_name: None, prefix: "", client: None }
+        Self {
+            headers,
+            request_id: None,
+            issuer_name: None,
+            prefix: "",
+            language: Language::English,
+            client: None,
+        }
     }
 }
 
@@ -236,7 +245,7 @@ impl Failure {
         }
         let (status, code, description) = self.parts();
         let page = ErrorPage {
-            language: Language::English,
+            language: about.language,
             issuer_name: about.issuer_name.clone(),
             status: status.as_u16(),
             error: code.to_owned(),
@@ -246,7 +255,8 @@ impl Failure {
             client_uri: about.client.and_then(|client| client.displayed("client_uri")),
         };
         match page.render_below(about.prefix) {
-            Ok(page) => self.finish(html(status, page, &Policy::default()), code),
+            Ok(page) => self
+                .finish(html(status, page, &Policy { language: about.language, ..Policy::default() }), code),
             Err(_) => self.into_json(),
         }
     }

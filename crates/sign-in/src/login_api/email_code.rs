@@ -73,7 +73,9 @@ pub(super) async fn send(call: &mut Call) -> Result<Response, Failure> {
         let minutes = u32::try_from(LIVES.as_secs() / 60).unwrap_or(u32::MAX);
         let code = SecretString::new(new.code.expose().to_owned());
         let message = Message::EmailCode { code, minutes };
-        let language = language(&call.received.headers);
+        // What the person wrote into the profile, then what this browser prefers.
+        let page = call.language().tag();
+        let language = Language::wanted(user.profile.locale.as_deref().into_iter().chain([page]));
         Some(Mail { to: user.email.clone()?, language, user: Some(user.id.clone()), message })
     });
     queue_after_answer(&call.context, mail).await;
@@ -84,13 +86,6 @@ pub(super) async fn send(call: &mut Call) -> Result<Response, Failure> {
 
 fn is_same(address: &str, other: &str) -> bool {
     login_key(address.trim()) == login_key(other.trim())
-}
-
-/// The language that the browser prefers (RFC 9110 12.5.4), as far as it lists the preferred ones first.
-fn language(headers: &HeaderMap) -> Language {
-    let wanted =
-        headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    Language::wanted(wanted.split(',').filter_map(|range| range.split(';').next()))
 }
 
 /// Queues a mail when the answer is on its way: whoever measures how long the answer takes learns nothing from it. A server

@@ -35,6 +35,7 @@ mod interactions;
 mod introspection;
 mod issuers;
 mod keys;
+mod languages;
 mod loadtest;
 mod login;
 mod login_api;

@@ -24,6 +24,7 @@
 //! cached for ever.
 
 mod asset;
+mod brand;
 mod error_page;
 mod form_post;
 mod index_page;
@@ -39,6 +40,7 @@ mod walkthrough;
 mod tests;
 
 pub use asset::{Asset, assets, stylesheet};
+pub use brand::Brand;
 pub use error_page::ErrorPage;
 pub use form_post::FormPostPage;
 pub use index_page::IndexPage;

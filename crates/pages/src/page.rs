@@ -92,6 +92,14 @@ macro_rules! page {
             pub fn render_below(&self, prefix: &str) -> Result<String, crate::RenderError> {
                 Ok(crate::asset::below(prefix, self.render()?))
             }
+
+            /// As [`render_below`](Self::render_below), with an issuer's branding.
+            ///
+            /// # Errors
+            /// As [`render`](Self::render).
+            pub fn render_for(&self, prefix: &str, brand: &crate::Brand) -> Result<String, crate::RenderError> {
+                Ok(crate::asset::below(prefix, askama::Template::render_with_values(self, brand)?))
+            }
         }
         crate::page::layout!($page);
     )+};

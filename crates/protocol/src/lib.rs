@@ -7,6 +7,7 @@
 pub mod attribute;
 pub mod authenticator;
 pub mod authorize;
+pub mod branding;
 pub mod claim_definition;
 pub mod client;
 pub mod client_authentication;

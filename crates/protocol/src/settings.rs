@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use symbolon_crypto::algorithm::Algorithm;
 
 use crate::attribute::AttributeSchema;
+use crate::branding::Branding;
 use crate::claim_definition::ClaimDefinition;
 use crate::pkce::PkcePolicy;
 use crate::sign_in::origin::AllowedOrigin;
@@ -125,6 +126,9 @@ pub struct IssuerSettings {
     /// nodes of earlier versions read the settings.
     #[serde(skip_serializing_if = "UiLocale::is_english")]
     pub default_language: UiLocale,
+    /// How pages present the issuer. Not written while it is empty, so that nodes of earlier versions read the settings.
+    #[serde(skip_serializing_if = "Branding::is_empty")]
+    pub branding: Branding,
     /// The longer lifetime of tokens that were issued under earlier settings. Set by the server when lifetimes
     /// change.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -245,6 +249,7 @@ impl Default for IssuerSettings {
             login_api_origins: Vec::new(),
             second_factor: SecondFactor::default(),
             default_language: UiLocale::default(),
+            branding: Branding::default(),
             outlived: None,
         }
     }

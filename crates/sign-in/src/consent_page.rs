@@ -49,12 +49,16 @@ async fn page(
 ) -> Result<Response, Failure> {
     let client = RequestingClient::of(context, &interaction.pending).await?;
     let describe = |name: &str| ScopeView { name: name.to_owned(), description: String::new() };
+    let language = interaction.language.tag();
+    let displayed = |member| client.client.displayed_in(member, language);
     let page = ConsentPage {
         language: interaction.language,
-        issuer_name: context.issuer.display_name().to_owned(),
-        client_name: client.client.display_name().to_owned(),
-        client_uri: client.client.displayed("client_uri"),
-        client_logo: client.client.displayed("logo_uri"),
+        issuer_name: context.issuer.display_name(),
+        client_name: client.client.display_name_in(language),
+        client_uri: displayed("client_uri"),
+        client_logo: displayed("logo_uri"),
+        policy_uri: displayed("policy_uri"),
+        tos_uri: displayed("tos_uri"),
         redirect_host: host(&client.redirect_uri),
         user_name: user_name(context, session).await?,
         scopes: interaction.pending.scopes.iter().flat_map(Scope::iter).map(describe).collect(),
@@ -62,8 +66,9 @@ async fn page(
         csrf: interaction.csrf_token(context, Purpose::Consent, session.sid.as_str()),
         transaction: sealed,
     };
-    let page =
-        page.render_below(&context.issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
+    let page = page
+        .render_for(&context.issuer.prefix, &context.issuer.brand())
+        .map_err(|error| Failure::Internal(error.to_string()))?;
     Ok(html(
         StatusCode::OK,
         page,

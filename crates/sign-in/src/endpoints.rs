@@ -2,18 +2,19 @@
 
 use symbolon_app::http::methods::{GET, GET_THAT_CHANGES, GET_THAT_CHANGES_OR_POST, POST};
 use symbolon_app::http::{Cors, Endpoint, Failures, Form, Limit};
+use symbolon_app::issuer::IssuerState;
 use symbolon_app::rate_limit::EndpointClass;
 use symbolon_protocol::discovery::path;
 use symbolon_telemetry::Endpoint as Label;
 
 use crate::interaction::Page;
 use crate::{
-    authorize, consent, consent_page, login, login_page, logout, outbox, root_page, second_factor,
+    authorize, branding, consent, consent_page, login, login_page, logout, outbox, root_page, second_factor,
     second_factor_page,
 };
 
 /// The endpoints that people's browsers call, the busiest first.
-pub static ENDPOINTS: [Endpoint; 13] = [
+pub static ENDPOINTS: [Endpoint; 14] = [
     Endpoint {
         path: path::AUTHORIZATION,
         methods: GET_THAT_CHANGES_OR_POST,
@@ -157,6 +158,18 @@ pub static ENDPOINTS: [Endpoint; 13] = [
         cors: Cors::None,
         failures: Failures::Page,
         handler: |call| Box::pin(root_page::silent_callback(call)),
+    },
+    Endpoint {
+        path: IssuerState::STYLE_PATH,
+        methods: GET,
+        label: Label::Page,
+        limit: Limit::None,
+        form: Form::Required,
+        repeatable: None,
+        needs_lease: false,
+        cors: Cors::None,
+        failures: Failures::Page,
+        handler: |call| Box::pin(branding::style(call)),
     },
     Endpoint {
         path: outbox::PATH,

@@ -4,6 +4,7 @@
 
 mod assets;
 mod authorize;
+mod branding;
 mod consent;
 mod consent_page;
 pub mod demo;

@@ -62,10 +62,10 @@ pub(super) fn page(
     let action = address(context, PATH, &sealed);
     let page = LoginPage {
         language: interaction.language,
-        issuer_name: context.issuer.display_name().to_owned(),
-        client_name: client.client.display_name().to_owned(),
-        client_uri: client.client.displayed("client_uri"),
-        client_logo: client.client.displayed("logo_uri"),
+        issuer_name: context.issuer.display_name(),
+        client_name: client.client.display_name_in(interaction.language.tag()),
+        client_uri: client.client.displayed_in("client_uri", interaction.language.tag()),
+        client_logo: client.client.displayed_in("logo_uri", interaction.language.tag()),
         cancel_action: action.clone(),
         action,
         transaction: sealed,
@@ -73,8 +73,9 @@ pub(super) fn page(
         login_hint: username,
         error,
     };
-    let page =
-        page.render_below(&context.issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
+    let page = page
+        .render_for(&context.issuer.prefix, &context.issuer.brand())
+        .map_err(|error| Failure::Internal(error.to_string()))?;
     let mut response = html(
         status(error),
         page,

@@ -101,15 +101,16 @@ async fn ask(
     interaction.pending.sid = session.sid.clone();
     let page = LogoutPage {
         language: interaction.language,
-        issuer_name: context.issuer.display_name().to_owned(),
+        issuer_name: context.issuer.display_name(),
         user_name: Some(user_name(context, session).await?),
         client_name: interaction.pending.client_name.clone(),
         action: format!("{}{CONFIRM}", context.issuer.prefix),
         csrf: interaction.csrf_token(context, Purpose::Logout, session.sid.as_str()),
         transaction: interaction.seal(context)?,
     };
-    let page =
-        page.render_below(&context.issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
+    let page = page
+        .render_for(&context.issuer.prefix, &context.issuer.brand())
+        .map_err(|error| Failure::Internal(error.to_string()))?;
     let mut response = html(
         StatusCode::OK,
         page,
@@ -215,12 +216,13 @@ fn signed_out(
         None => {
             let page = LoggedOutPage {
                 language,
-                issuer_name: call.context.issuer.display_name().to_owned(),
+                issuer_name: call.context.issuer.display_name(),
                 return_uri: call.client.as_deref().and_then(|client| client.displayed("client_uri")),
                 client_name: call.client.as_deref().map(|client| client.display_name().to_owned()),
             };
-            let page =
-                page.render_below(&issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
+            let page = page
+                .render_for(&issuer.prefix, &issuer.brand())
+                .map_err(|error| Failure::Internal(error.to_string()))?;
             html(StatusCode::OK, page, &Policy { language, ..Policy::default() })
         }
     };

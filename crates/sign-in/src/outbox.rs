@@ -27,9 +27,11 @@ pub(super) async fn show(call: &mut Call) -> Result<Response, Failure> {
     let language = call.language();
     let page = OutboxPage {
         language,
-        issuer_name: issuer.display_name().to_owned(),
+        issuer_name: issuer.display_name(),
         mails: app.outbox.of(&issuer.id).into_iter().map(view).collect(),
     };
-    let page = page.render_below(&issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
+    let page = page
+        .render_for(&issuer.prefix, &issuer.brand())
+        .map_err(|error| Failure::Internal(error.to_string()))?;
     Ok(html(StatusCode::OK, page, &Policy { language, ..Policy::default() }))
 }

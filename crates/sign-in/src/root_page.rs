@@ -26,12 +26,16 @@ pub(super) async fn root(call: &mut Call) -> Result<Response, Failure> {
 fn index(context: &Context, language: Language) -> Result<Response, Failure> {
     let page = IndexPage {
         language,
-        issuer_name: context.issuer.display_name().to_owned(),
+        issuer_name: context.issuer.display_name(),
         issuer: context.issuer.url.to_string(),
         discovery_uri: discovery::endpoint(&context.issuer.url, discovery::path::OPENID_CONFIGURATION),
     };
     let policy = Policy { language, ..Policy::default() };
-    Ok(html(StatusCode::OK, rendered(page.render_below(&context.issuer.prefix))?, &policy))
+    Ok(html(
+        StatusCode::OK,
+        rendered(page.render_for(&context.issuer.prefix, &context.issuer.brand()))?,
+        &policy,
+    ))
 }
 
 fn walk_through(context: &Context, demo: &Demo) -> Result<Response, Failure> {

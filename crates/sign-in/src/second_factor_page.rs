@@ -48,21 +48,23 @@ pub(super) fn page(
     let first = first.ok_or_else(|| internal("a second factor without a first".into()))?;
     let issuer_name = context.issuer.display_name();
     let setup = first.new_secret().map(|secret| {
-        let key_uri = secret.key_uri(issuer_name, &first.login_name);
+        let key_uri = secret.key_uri(&issuer_name, &first.login_name);
         SecondFactorSetup::new(key_uri.expose(), secret.typed_form().expose())
     });
     let sealed = interaction.seal(context)?;
     let page = SecondFactorPage {
         language: interaction.language,
-        issuer_name: issuer_name.to_owned(),
-        client_name: asking.client.display_name().to_owned(),
+        issuer_name,
+        client_name: asking.client.display_name_in(interaction.language.tag()),
         action: address(context, PATH, &sealed),
         transaction: sealed,
         csrf: interaction.csrf_token(context, Purpose::SecondFactor, ""),
         setup: setup.transpose().map_err(|error| internal(error.to_string()))?,
         error,
     };
-    let page = page.render_below(&context.issuer.prefix).map_err(|error| internal(error.to_string()))?;
+    let page = page
+        .render_for(&context.issuer.prefix, &context.issuer.brand())
+        .map_err(|error| internal(error.to_string()))?;
     let mut response = html(
         status(error),
         page,

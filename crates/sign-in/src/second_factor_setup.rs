@@ -55,11 +55,13 @@ pub(super) async fn submit(
     let sealed = interaction.seal(context)?;
     let page = RecoveryCodesPage {
         language: interaction.language,
-        issuer_name: issuer.display_name().to_owned(),
+        issuer_name: issuer.display_name(),
         codes: shown.iter().map(|code| code.expose().to_owned()).collect(),
         continue_uri: address(context, login_page::PATH, &sealed),
     };
-    let page = page.render_below(&issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
+    let page = page
+        .render_for(&issuer.prefix, &issuer.brand())
+        .map_err(|error| Failure::Internal(error.to_string()))?;
     let mut response = html(
         http::StatusCode::OK,
         page,

@@ -118,6 +118,23 @@ fn second_factor() -> Value {
     json!({ "type": "string", "enum": ["optional", "required"] })
 }
 
+fn branding() -> Value {
+    let colour = || json!({ "type": "string", "pattern": "^#[0-9A-Fa-f]{6}$" });
+    let line = |most: u32| json!({ "type": "string", "minLength": 1, "maxLength": most });
+    object(
+        &[],
+        &[
+            ("name", optional(&line(80))),
+            ("accent", optional(&object(&["light", "dark"], &[("light", colour()), ("dark", colour())]))),
+            ("help_uri", optional(&text())),
+            ("policy_uri", optional(&text())),
+            ("tos_uri", optional(&text())),
+            ("intro", optional(&line(500))),
+            ("foot", optional(&line(500))),
+        ],
+    )
+}
+
 fn subject_token_types() -> Value {
     json!({ "type": "array", "minItems": 1, "items": { "type": "string", "enum": [ACCESS_TOKEN_TYPE, JWT_TYPE] } })
 }
@@ -451,6 +468,7 @@ fn settings() -> Schemas {
             ("audience_is_issuer", flag()),
             ("id_token_claims", id_token_claims()),
             ("second_factor", second_factor()),
+            ("branding", branding()),
             ("default_language", json!({ "type": "string", "enum": UiLocale::ALL.map(UiLocale::tag) })),
             ("claims", claims::definitions()),
             ("signing_algorithm", algorithm()),

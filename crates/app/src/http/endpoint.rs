@@ -262,9 +262,10 @@ impl Call {
             Failures::Page => failure.into_page(&ErrorAbout {
                 headers: &received.headers,
                 request_id: Some(context.id.to_string()),
-                issuer_name: Some(context.issuer.display_name().to_owned()),
+                issuer_name: Some(context.issuer.display_name()),
                 prefix: &context.issuer.prefix,
                 language: self.language(),
+                brand: Some(context.issuer.brand()),
                 client: client.as_deref(),
             }),
         }

@@ -3,7 +3,7 @@
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::Serialize;
-use symbolon_pages::{ErrorPage, Language};
+use symbolon_pages::{Brand, ErrorPage, Language};
 use symbolon_protocol::client::Client;
 use symbolon_protocol::error::{ErrorCode, OAuthError};
 use symbolon_protocol::refusal::{Reason, Refusal};
@@ -100,6 +100,8 @@ pub struct ErrorAbout<'a> {
     pub prefix: &'a str,
     /// The language of the page.
     pub language: Language,
+    /// The issuer's branding, if the request is for an issuer.
+    pub brand: Option<Brand>,
     /// The client that sent the person here, if known.
     pub client: Option<&'a Client>,
 }
@@ -113,6 +115,7 @@ impl<'a> ErrorAbout<'a> {
             issuer_name: None,
             prefix: "",
             language: Language::English,
+            brand: None,
             client: None,
         }
     }
@@ -251,10 +254,10 @@ impl Failure {
             error: code.to_owned(),
             description: description.to_owned(),
             request_id: about.request_id.clone().unwrap_or_default(),
-            client_name: about.client.map(|client| client.display_name().to_owned()),
+            client_name: about.client.map(|client| client.display_name_in(about.language.tag())),
             client_uri: about.client.and_then(|client| client.displayed("client_uri")),
         };
-        match page.render_below(about.prefix) {
+        match page.render_for(about.prefix, about.brand.as_ref().unwrap_or(&Brand::default())) {
             Ok(page) => self
                 .finish(html(status, page, &Policy { language: about.language, ..Policy::default() }), code),
             Err(_) => self.into_json(),

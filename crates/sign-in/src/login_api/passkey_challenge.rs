@@ -94,6 +94,6 @@ pub(super) fn refused(why: PasskeyRefused, details: Details) -> Failure {
 /// [`Failure::Internal`]: the issuer's URL has no host.
 pub(super) fn relying_party(context: &Context, origin: &str) -> Result<RelyingParty, Failure> {
     let issuer = &context.issuer;
-    RelyingParty::new(&issuer.url, issuer.display_name(), origin)
+    RelyingParty::new(&issuer.url, &issuer.display_name(), origin)
         .ok_or_else(|| Failure::Internal("the issuer's URL has no host for passkeys".to_owned()))
 }

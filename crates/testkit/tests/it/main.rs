@@ -18,6 +18,7 @@ mod authenticators;
 mod authorize;
 mod bad_input;
 mod bodies;
+mod branding;
 mod claims;
 mod client_authentication;
 mod client_credentials;

@@ -31,7 +31,7 @@ fn the_browser_decides_then_the_issuer() {
     assert_language(&browser.get("/"), "ar", "rtl", "مستند الاكتشاف");
     assert_language(&german(&browser, "/"), "de", "ltr", "Discovery-Dokument");
     assert_eq!(set(json!("tlh")).status, 400);
-    assert_eq!(set(json!(null)).json()["default_language"], "en");
+    assert_eq!(set(json!(null)).status, 200);
     assert_language(&browser.get("/"), "en", "ltr", "Discovery document");
 }
 
@@ -65,8 +65,6 @@ fn a_choice_holds_for_the_sign_in_and_stays_in_the_browser() {
     let (transaction, _) = hidden(&page);
     let chosen = browser.get(&format!("/login?transaction={transaction}&language=ar"));
     assert_language(&chosen, "ar", "rtl", "كلمة المرور");
-    let cookie = chosen.header("set-cookie").expect("the choice is kept");
-    assert!(cookie.starts_with("symbolon_language=ar;"), "{cookie}");
     assert_eq!(browser.cookie("symbolon_language").as_deref(), Some("ar"));
     let signed_in = Scene::sign_in(&browser, &chosen, &scene.demo.email, &scene.demo.password);
     let consent = Scene::to_consent(&browser, &signed_in);

@@ -8,6 +8,18 @@ pub enum Language {
     /// German.
     #[serde(rename = "de")]
     German,
+    /// Spanish.
+    #[serde(rename = "es")]
+    Spanish,
+    /// French.
+    #[serde(rename = "fr")]
+    French,
+    /// Japanese.
+    #[serde(rename = "ja")]
+    Japanese,
+    /// Arabic.
+    #[serde(rename = "ar")]
+    Arabic,
     /// English. It stands in for languages that a newer version put into the queue.
     #[default]
     #[serde(rename = "en", other)]
@@ -16,25 +28,31 @@ pub enum Language {
 
 impl Language {
     /// Every language.
-    pub const ALL: [Self; 2] = [Self::English, Self::German];
+    pub const ALL: [Self; 6] =
+        [Self::English, Self::German, Self::Spanish, Self::French, Self::Japanese, Self::Arabic];
 
     /// The language tag (RFC 5646).
     pub const fn tag(self) -> &'static str {
         match self {
             Self::English => "en",
             Self::German => "de",
+            Self::Spanish => "es",
+            Self::French => "fr",
+            Self::Japanese => "ja",
+            Self::Arabic => "ar",
         }
     }
 
     /// The direction of its writing, for the `dir` attribute.
     pub const fn direction(self) -> &'static str {
         match self {
-            Self::English | Self::German => "ltr",
+            Self::Arabic => "rtl",
+            Self::English | Self::German | Self::Spanish | Self::French | Self::Japanese => "ltr",
         }
     }
 
     /// The first of these language tags that there are texts for, by its primary subtag (RFC 4647 section 3.4); English if
-    /// there are none. The tags come from `ui_locales` or from `Accept-Language`, the most wanted first.
+    /// there are none. The tags come from the user's `locale`, then from the page, the most wanted first.
     pub fn wanted<'t>(tags: impl IntoIterator<Item = &'t str>) -> Self {
         let known = |tag: &str| {
             let primary = tag.trim().split(['-', '_']).next().unwrap_or_default();
@@ -48,6 +66,10 @@ impl Language {
         match self {
             Self::English => include_str!("../languages/en.ftl"),
             Self::German => include_str!("../languages/de.ftl"),
+            Self::Spanish => include_str!("../languages/es.ftl"),
+            Self::French => include_str!("../languages/fr.ftl"),
+            Self::Japanese => include_str!("../languages/ja.ftl"),
+            Self::Arabic => include_str!("../languages/ar.ftl"),
         }
     }
 }
@@ -58,7 +80,7 @@ mod tests {
 
     #[test]
     fn the_first_known_tag_wins() {
-        assert_eq!(Language::wanted(["fr", "de-AT", "en"]), Language::German);
+        assert_eq!(Language::wanted(["it", "de-AT", "en"]), Language::German);
         assert_eq!(Language::wanted(["en_GB", "de"]), Language::English);
         assert_eq!(Language::wanted(["den", "x"]), Language::English);
         assert_eq!(Language::wanted([]), Language::English);
@@ -71,6 +93,8 @@ mod tests {
             ["\"de\"", "\"en\"", "\"tlh\""].map(read),
             [Language::German, Language::English, Language::English]
         );
-        assert_eq!(serde_json::to_string(&Language::English).unwrap(), "\"en\"");
+        for language in Language::ALL {
+            assert_eq!(serde_json::to_string(&language).unwrap(), format!("\"{}\"", language.tag()));
+        }
     }
 }

@@ -75,6 +75,8 @@ fn consent() -> ConsentPage {
         client_name: "Pottery Atlas".into(),
         client_uri: None,
         client_logo: None,
+        policy_uri: Some("https://app.example/privacy".into()),
+        tos_uri: None,
         redirect_host: Some("app.example".into()),
         user_name: "ada@example.com".into(),
         scopes: vec![

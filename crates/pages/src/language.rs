@@ -41,6 +41,18 @@ impl Language {
         }
     }
 
+    /// Its name in itself, for those who choose it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::English => "English",
+            Self::German => "Deutsch",
+            Self::Spanish => "Español",
+            Self::French => "Français",
+            Self::Japanese => "日本語",
+            Self::Arabic => "العربية",
+        }
+    }
+
     /// The direction of its writing, for the `dir` attribute.
     pub const fn direction(self) -> &'static str {
         match self {

@@ -26,6 +26,7 @@
 
 mod account;
 mod asset;
+mod brand;
 mod email;
 mod error_page;
 mod form_post;
@@ -52,6 +53,7 @@ pub use account::{
     PasskeyView, PasswordPage, ProfileField, ProfilePage, SecurityPage, SessionView, SessionsPage,
 };
 pub use asset::{Asset, assets, stylesheet};
+pub use brand::Brand;
 pub use email::{EmailError, EmailPage};
 pub use error_page::ErrorPage;
 pub use form_post::FormPostPage;

@@ -63,6 +63,15 @@ pub(crate) fn is_own_image(uri: &str) -> bool {
     uri.starts_with("data:image/") || (uri.starts_with('/') && !uri.starts_with("//") && !uri.contains('\\'))
 }
 
+/// The longest transaction that a choice of language carries in the page's address: proxies refuse request lines beyond
+/// 8 KB.
+const LONGEST_IN_ADDRESS: usize = 4 * 1024;
+
+/// Whether a page with this transaction can be asked for by its address, in another language.
+pub(crate) fn fits_address(transaction: &str) -> bool {
+    transaction.len() <= LONGEST_IN_ADDRESS
+}
+
 /// Implements `render` for a page, and the methods that the layout template calls.
 macro_rules! page {
     ($($page:ident),+) => {$(
@@ -83,6 +92,14 @@ macro_rules! page {
             pub fn render_below(&self, prefix: &str) -> Result<String, crate::RenderError> {
                 Ok(crate::asset::below(prefix, self.render()?))
             }
+
+            /// As [`render_below`](Self::render_below), with an issuer's branding.
+            ///
+            /// # Errors
+            /// As [`render`](Self::render).
+            pub fn render_for(&self, prefix: &str, brand: &crate::Brand) -> Result<String, crate::RenderError> {
+                Ok(crate::asset::below(prefix, askama::Template::render_with_values(self, brand)?))
+            }
         }
         crate::page::layout!($page);
     )+};
@@ -99,6 +116,11 @@ macro_rules! layout {
 
             fn files(&self) -> &'static crate::asset::Files {
                 crate::asset::files()
+            }
+
+            #[allow(dead_code, reason = "not every page has a choice of languages")]
+            fn may_choose_language(&self, transaction: &str) -> bool {
+                crate::page::fits_address(transaction)
             }
         }
     };

@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use crate::page::{is_linkable, is_own_image, page};
+use crate::page::{is_linkable, is_own_image, is_web, page};
 use crate::{Language, Texts};
 
 /// Why the last attempt to sign in failed.
@@ -123,6 +123,10 @@ pub struct ConsentPage {
     pub client_uri: Option<String>,
     /// The client's logo: a `data:image/` URI or a path on this origin, else it is not shown.
     pub client_logo: Option<String>,
+    /// The client's privacy policy; linked only if it is a web page, as the terms.
+    pub policy_uri: Option<String>,
+    /// The client's terms of service.
+    pub tos_uri: Option<String>,
     /// The host that the answer is sent to, so that the user sees where they will be taken.
     pub redirect_host: Option<String>,
     /// Who is signed in.
@@ -156,6 +160,16 @@ impl LoginPage {
 }
 
 impl ConsentPage {
+    /// What the client says of itself elsewhere (OpenID Connect Dynamic Client Registration 1.0 2: `policy_uri` and
+    /// `tos_uri` are given to the person).
+    fn more(&self) -> Vec<(&'static str, &str)> {
+        let texts = self.language.texts();
+        let all = [(texts.privacy_policy, &self.policy_uri), (texts.terms_of_service, &self.tos_uri)];
+        all.into_iter()
+            .filter_map(|(words, uri)| Some((words, uri.as_deref().filter(|uri| is_web(uri))?)))
+            .collect()
+    }
+
     fn client_link(&self) -> Option<&str> {
         self.client_uri.as_deref().filter(|uri| is_linkable(uri))
     }

@@ -36,6 +36,8 @@ fn consent() -> ConsentPage {
         client_name: HOSTILE.into(),
         client_uri: None,
         client_logo: None,
+        policy_uri: Some(format!("https://app.example/{HOSTILE}")),
+        tos_uri: Some(HOSTILE.into()),
         redirect_host: Some(HOSTILE.into()),
         user_name: HOSTILE.into(),
         scopes: vec![
@@ -125,6 +127,28 @@ fn pages() -> Vec<(&'static str, String)> {
         ("silent-callback", SilentCallbackPage { language: Language::English }.render().unwrap()),
     ]);
     pages
+}
+
+/// Branding with hostile text in each field.
+fn hostile_brand() -> Brand {
+    let text = || Some(HOSTILE.to_owned());
+    let (policy_uri, tos_uri) =
+        (Some(format!("https://op.example/{HOSTILE}")), Some("javascript:alert(2)".into()));
+    Brand { style: text(), help_uri: text(), policy_uri, tos_uri, intro: text(), foot: text() }
+}
+
+#[test]
+fn branding_is_text_and_links_to_web_pages_only() {
+    let html = login(None).render_for("/acme", &hostile_brand()).unwrap();
+    for tag in tags(&html) {
+        let unquoted: String = tag.split('"').step_by(2).collect();
+        assert!(!unquoted.contains("alert") && !tag.contains("javascript:"), "<{tag}>");
+    }
+    assert!(html.contains("class=\"brand-text\"") && html.contains(">Privacy policy</a>"));
+    assert!(!html.contains(">Help</a>") && !html.contains(">Terms of service</a>"));
+    assert!(html.contains("\"/acme/assets/style."));
+    let plain = login(None).render_for("", &Brand::default()).unwrap();
+    assert_eq!(plain, login(None).render().unwrap(), "no branding adds nothing");
 }
 
 /// The tags of a document with their attributes, read as a browser would: `<` outside a tag opens one, quotes
@@ -230,6 +254,11 @@ fn every_form_of_ours_carries_transaction_and_csrf_token() {
     for (name, html) in pages().into_iter().filter(|(name, _)| is_checked(name)) {
         for form in html.split("<form").skip(1) {
             let form = form.split("</form>").next().unwrap();
+            // A choice of language changes nothing but how pages look.
+            if form.contains("id=\"languages\"") {
+                assert!(form.contains("name=\"transaction\"") && !form.contains("csrf_token"), "{name}");
+                continue;
+            }
             for field in ["transaction", "csrf_token"] {
                 assert!(
                     form.contains(&format!("type=\"hidden\" name=\"{field}\" value=\"&#34;")),

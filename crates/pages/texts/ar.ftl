@@ -56,6 +56,11 @@ scope_phone = الاطلاع على رقم هاتفك
 scope_groups = الاطلاع على المجموعات التي تنتمي إليها
 scope_roles = الاطلاع على الأدوار الممنوحة لك
 scope_offline_access = الاحتفاظ بصلاحية الوصول أثناء غيابك
+consent_more = المزيد عن { $client }:
+
+help = المساعدة
+privacy_policy = سياسة الخصوصية
+terms_of_service = شروط الخدمة
 
 logout_title = هل تريد تسجيل الخروج؟
 logout_question = سيتعين عليك تسجيل الدخول مجددًا في المرة القادمة.

@@ -47,6 +47,11 @@ scope_phone = Ihre Telefonnummer sehen
 scope_groups = Sehen, in welchen Gruppen Sie sind
 scope_roles = Sehen, welche Rollen Sie haben
 scope_offline_access = Den Zugriff behalten, während Sie nicht da sind
+consent_more = Mehr über { $client }:
+
+help = Hilfe
+privacy_policy = Datenschutzerklärung
+terms_of_service = Nutzungsbedingungen
 
 logout_title = Abmelden?
 logout_question = Beim nächsten Mal müssen Sie sich wieder anmelden.

@@ -54,6 +54,11 @@ scope_phone = See your phone number
 scope_groups = See which groups you are in
 scope_roles = See which roles you have
 scope_offline_access = Keep its access while you are away
+consent_more = More about { $client }:
+
+help = Help
+privacy_policy = Privacy policy
+terms_of_service = Terms of service
 
 logout_title = Sign out?
 logout_question = You will need to sign in again the next time.

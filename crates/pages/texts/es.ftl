@@ -47,6 +47,11 @@ scope_phone = Ver su número de teléfono
 scope_groups = Ver a qué grupos pertenece
 scope_roles = Ver qué roles tiene
 scope_offline_access = Conservar el acceso mientras usted no está
+consent_more = Más información sobre { $client }:
+
+help = Ayuda
+privacy_policy = Política de privacidad
+terms_of_service = Condiciones del servicio
 
 logout_title = ¿Cerrar sesión?
 logout_question = La próxima vez tendrá que iniciar sesión de nuevo.

@@ -47,6 +47,11 @@ scope_phone = Voir votre numéro de téléphone
 scope_groups = Voir à quels groupes vous appartenez
 scope_roles = Voir quels rôles vous avez
 scope_offline_access = Conserver son accès en votre absence
+consent_more = En savoir plus sur { $client } :
+
+help = Aide
+privacy_policy = Politique de confidentialité
+terms_of_service = Conditions d’utilisation
 
 logout_title = Se déconnecter ?
 logout_question = Vous devrez vous reconnecter la prochaine fois.

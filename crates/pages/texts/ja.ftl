@@ -45,6 +45,11 @@ scope_phone = 電話番号を見ること
 scope_groups = 所属するグループを見ること
 scope_roles = 持っているロールを見ること
 scope_offline_access = あなたが利用していない間もアクセスを続けること
+consent_more = { $client } の詳細:
+
+help = ヘルプ
+privacy_policy = プライバシーポリシー
+terms_of_service = 利用規約
 
 logout_title = サインアウトしますか？
 logout_question = 次回はもう一度サインインする必要があります。

@@ -249,6 +249,24 @@ impl Client {
         self.display.get(member)?.as_str().map(str::to_owned)
     }
 
+    /// A displayed member in a language, if it is given in it (OpenID Connect Dynamic Client Registration 1.0 2.1): by the
+    /// whole tag, else by the first subtag, else without a language.
+    pub fn displayed_in(&self, member: &str, language: &str) -> Option<String> {
+        let primary = |tag: &str| tag.split('-').next().unwrap_or_default().to_ascii_lowercase();
+        let given = || {
+            let translated = |key: &'_ str| key.strip_prefix(member)?.strip_prefix('#').map(str::to_owned);
+            self.display.iter().filter_map(move |(key, value)| Some((translated(key)?, value.as_str()?)))
+        };
+        let whole = given().find(|(tag, _)| tag.eq_ignore_ascii_case(language));
+        let found = whole.or_else(|| given().find(|(tag, _)| primary(tag) == primary(language)));
+        found.map(|(_, text)| text.to_owned()).or_else(|| self.displayed(member))
+    }
+
+    /// Its name for people in a language.
+    pub fn display_name_in(&self, language: &str) -> String {
+        self.displayed_in("client_name", language).unwrap_or_else(|| self.display_name().to_owned())
+    }
+
     /// The scope of its authorization requests without `scope`: the pre-defined default of RFC 6749 3.3. Access that
     /// outlives the session must be asked for (OpenID Connect Core 11), so `offline_access` is not in it.
     pub fn default_scope(&self) -> Scope {

@@ -83,6 +83,12 @@ const DISPLAY_OTHERS: [&str; 6] = [
     "allow_claims_without_scope",
 ];
 
+/// Members that may be given in further languages, as `client_name#de` (OpenID Connect Dynamic Client Registration 1.0
+/// 2.1).
+const IN_LANGUAGES: [&str; 5] = ["client_name", "logo_uri", "client_uri", "policy_uri", "tos_uri"];
+/// The most members in further languages.
+const MOST_TRANSLATIONS: usize = 64;
+
 /// A created or changed client, with its secret if that is new. The secret cannot be shown later.
 #[must_use]
 pub struct Registration {
@@ -366,10 +372,53 @@ fn client_id(
 
 fn client_name(doc: &mut Members) -> Result<String, OAuthError> {
     let name: String = take(doc, "client_name")?.ok_or_else(|| invalid("client_name", "is required"))?;
-    if name.trim().is_empty() || name.len() > 255 || name.chars().any(char::is_control) {
-        return Err(invalid("client_name", "must be 1 to 255 bytes without control characters"));
-    }
+    check_name("client_name", &name)?;
     Ok(name)
+}
+
+fn check_name(member: &str, name: &str) -> Result<(), OAuthError> {
+    if name.trim().is_empty() || name.len() > 255 || name.chars().any(char::is_control) {
+        return Err(invalid(member, "must be 1 to 255 bytes without control characters"));
+    }
+    Ok(())
+}
+
+/// A link that is displayed. A `javascript:` URI would run at the provider's origin.
+fn check_link(member: &str, uri: &str) -> Result<(), OAuthError> {
+    if uri.len() > 2048 || redirect_uri::origin(uri).is_none() {
+        return Err(invalid(member, "must be an http or https URL"));
+    }
+    Ok(())
+}
+
+/// The members in further languages.
+fn translations(doc: &mut Members, shown: &mut Metadata) -> Result<(), OAuthError> {
+    for name in IN_LANGUAGES {
+        for (member, value) in doc.take_translations(name) {
+            let tag = member.strip_prefix(name).unwrap_or_default().trim_start_matches('#');
+            let is_tag = (1..=35).contains(&tag.len())
+                && tag.split('-').all(|part| {
+                    (1..=8).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
+                });
+            if !is_tag {
+                return Err(invalid(name, "has a translation whose language is no tag of RFC 5646"));
+            }
+            match &value {
+                Value::Null => continue,
+                Value::String(text) if name == "client_name" => check_name(&member, text)?,
+                Value::String(text) => check_link(&member, text)?,
+                _ => return Err(invalid(&member, "must be a text")),
+            }
+            shown.insert(member, value);
+        }
+    }
+    if shown.keys().filter(|member| member.contains('#')).count() > MOST_TRANSLATIONS {
+        return Err(invalid(
+            "client_name",
+            "and other members are in more than 64 further languages together",
+        ));
+    }
+    Ok(())
 }
 
 fn origins(doc: &mut Members) -> Result<Vec<String>, OAuthError> {
@@ -442,10 +491,7 @@ fn display(doc: &mut Members) -> Result<Metadata, OAuthError> {
     let mut shown = Metadata::new();
     for name in DISPLAY_URIS {
         if let Some(uri) = take::<String>(doc, name)? {
-            // These become links on pages: a `javascript:` URI would run at the provider's origin.
-            if uri.len() > 2048 || redirect_uri::origin(&uri).is_none() {
-                return Err(invalid(name, "must be an http or https URL"));
-            }
+            check_link(name, &uri)?;
             shown.insert(name.to_owned(), uri.into());
         }
     }
@@ -457,6 +503,7 @@ fn display(doc: &mut Members) -> Result<Metadata, OAuthError> {
             shown.insert(name.to_owned(), value);
         }
     }
+    translations(doc, &mut shown)?;
     Ok(shown)
 }
 

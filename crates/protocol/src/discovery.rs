@@ -8,6 +8,7 @@ use crate::claim_definition::{Destination, Origin};
 use crate::client::{GrantType, TokenEndpointAuthMethod};
 use crate::scope::{GROUPS, ROLES, Scope};
 use crate::settings::IssuerSettings;
+use crate::ui_locale::UiLocale;
 use crate::user_claims::PROFILE_CLAIMS;
 
 /// Paths of the endpoints under an issuer's URL.
@@ -110,6 +111,7 @@ pub struct ProviderMetadata<'a> {
     pub response_types_supported: &'static [&'static str],
     pub response_modes_supported: Vec<&'static str>,
     pub grant_types_supported: Vec<&'static str>,
+    pub ui_locales_supported: [&'static str; 6],
     pub prompt_values_supported: &'static [&'static str],
     pub code_challenge_methods_supported: &'static [&'static str],
     pub id_token_signing_alg_values_supported: Vec<&'static str>,
@@ -170,6 +172,7 @@ pub fn provider_metadata<'a>(issuer_url: &str, settings: &'a IssuerSettings) -> 
             .filter(|grant| settings.token_exchange || *grant != GrantType::TokenExchange)
             .map(GrantType::as_str)
             .collect(),
+        ui_locales_supported: UiLocale::ALL.map(UiLocale::tag),
         prompt_values_supported: &Prompt::VALUES,
         code_challenge_methods_supported: &["S256"],
         id_token_signing_alg_values_supported: algorithms(),
@@ -227,6 +230,7 @@ mod tests {
             ("response_types_supported", json!(["code"])),
             ("response_modes_supported", json!(["query", "fragment", "form_post"])),
             ("subject_types_supported", json!(["public"])),
+            ("ui_locales_supported", json!(["en", "de", "es", "fr", "ja", "ar"])),
             ("code_challenge_methods_supported", json!(["S256"])),
             ("id_token_signing_alg_values_supported", json!(["RS256", "PS256", "ES256", "EdDSA"])),
             (

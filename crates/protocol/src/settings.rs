@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use symbolon_crypto::algorithm::Algorithm;
 
 use crate::attribute::AttributeSchema;
+use crate::branding::Branding;
 use crate::claim_definition::ClaimDefinition;
 use crate::pkce::PkcePolicy;
 use crate::sign_in::origin::AllowedOrigin;
@@ -13,6 +14,7 @@ use crate::sign_in::registration::Registration;
 use crate::time::Timestamp;
 use crate::token::access_token::AccessTokenTyp;
 use crate::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
+use crate::ui_locale::UiLocale;
 
 /// The longest lifetime of a session or refresh-token family that anybody may set: stores keep generations of shards
 /// for that long.
@@ -133,6 +135,13 @@ pub struct IssuerSettings {
     /// 0, so that nodes of earlier versions read the settings.
     #[serde(skip_serializing_if = "is_zero")]
     pub registration_puzzle: u8,
+    /// The language of pages for those who ask for none of which there are pages. Not written while it is English, so that
+    /// nodes of earlier versions read the settings.
+    #[serde(skip_serializing_if = "UiLocale::is_english")]
+    pub default_language: UiLocale,
+    /// How pages present the issuer. Not written while it is empty, so that nodes of earlier versions read the settings.
+    #[serde(skip_serializing_if = "Branding::is_empty")]
+    pub branding: Branding,
     /// The longer lifetime of tokens that were issued under earlier settings. Set by the server when lifetimes
     /// change.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -259,6 +268,8 @@ impl Default for IssuerSettings {
             second_factor: SecondFactor::default(),
             registration: None,
             registration_puzzle: 0,
+            default_language: UiLocale::default(),
+            branding: Branding::default(),
             outlived: None,
         }
     }

@@ -91,6 +91,14 @@ impl Members {
         self.unread.remove(name)
     }
 
+    /// Takes the members that give `name` in further languages: `name#TAG` (OpenID Connect Dynamic Client Registration
+    /// 1.0 2.1).
+    pub fn take_translations(&mut self, name: &str) -> Vec<(String, Value)> {
+        let is_of = |member: &String| member.strip_prefix(name).is_some_and(|rest| rest.starts_with('#'));
+        let members: Vec<String> = self.unread.keys().filter(|member| is_of(member)).cloned().collect();
+        members.into_iter().filter_map(|member| self.unread.remove_entry(&member)).collect()
+    }
+
     /// A member that was not taken yet.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.unread.get(name)

@@ -214,11 +214,11 @@ pub(super) async fn link(call: &mut Call) -> Result<Response, Failure> {
             Ok(onward::lead(&call.received, &to, cookie))
         }
         OpenedLink::Elsewhere(code) => {
-            notice(&call.context, StatusCode::OK, Notice::OtherBrowser { code }, None)
+            notice((&call.context, call.language()), StatusCode::OK, Notice::OtherBrowser { code }, None)
         }
         OpenedLink::Over => {
             let again = format!("{}{PATH}", call.context.issuer.prefix);
-            notice(&call.context, StatusCode::GONE, Notice::LinkOver, Some(again))
+            notice((&call.context, call.language()), StatusCode::GONE, Notice::LinkOver, Some(again))
         }
     }
 }
@@ -265,7 +265,7 @@ pub(super) async fn verify(call: &mut Call) -> Result<Response, Failure> {
 /// [`Failure::Internal`]
 pub(super) async fn done(call: &mut Call) -> Result<Response, Failure> {
     let to = format!("{}{PATH}", call.context.issuer.prefix);
-    notice(&call.context, StatusCode::OK, Notice::EmailProven, Some(to))
+    notice((&call.context, call.language()), StatusCode::OK, Notice::EmailProven, Some(to))
 }
 
 /// Makes a proven address a user's own, and tells the one that was theirs before.
@@ -313,8 +313,8 @@ pub(super) async fn set_email(
 fn page(call: &Call, person: &Person, error: Option<EmailError>) -> Result<Response, Failure> {
     let issuer = &call.context.issuer;
     let page = EmailPage {
-        language: Language::English,
-        issuer_name: issuer.display_name().to_owned(),
+        language: call.language(),
+        issuer_name: issuer.display_name(),
         email: person.user.email.clone(),
         is_verified: person.user.email_verified,
         action: format!("{}{PATH}", issuer.prefix),
@@ -322,14 +322,14 @@ fn page(call: &Call, person: &Person, error: Option<EmailError>) -> Result<Respo
         back_uri: format!("{}{}", issuer.prefix, AccountPlace::Profile.path()),
         error,
     };
-    let page = page.render_below(&issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
+    let page = page.render_for(&issuer.prefix, &issuer.brand()).map_err(|error| Failure::Internal(error.to_string()))?;
     let status = match error {
         None => StatusCode::OK,
         Some(EmailError::Email) => StatusCode::BAD_REQUEST,
         Some(EmailError::TooManyAttempts { .. }) => StatusCode::TOO_MANY_REQUESTS,
         Some(EmailError::Expired) => StatusCode::FORBIDDEN,
     };
-    let mut response = html(status, page, &Policy::default());
+    let mut response = html(status, page, &Policy { language: call.language(), ..Policy::default() });
     if let Some(EmailError::TooManyAttempts { retry_after_seconds }) = error {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(retry_after_seconds));
     }
@@ -345,8 +345,8 @@ fn code_page(
 ) -> Result<Response, Failure> {
     let context = &call.context;
     let page = MailedCodePage {
-        language: Language::English,
-        issuer_name: context.issuer.display_name().to_owned(),
+        language: interaction.language,
+        issuer_name: context.issuer.display_name(),
         goal: MailedCodeGoal::Email,
         email: interaction.pending.code.email().to_owned(),
         is_proven: interaction.pending.is_proven,
@@ -358,8 +358,8 @@ fn code_page(
         error,
     };
     let page =
-        page.render_below(&context.issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
-    let mut response = html(status(error), page, &Policy::default());
+        page.render_for(&context.issuer.prefix, &context.issuer.brand()).map_err(|error| Failure::Internal(error.to_string()))?;
+    let mut response = html(status(error), page, &Policy { language: interaction.language, ..Policy::default() });
     if let Some(MailedCodeError::TooManyAttempts { retry_after_seconds }) = error {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(retry_after_seconds));
     }

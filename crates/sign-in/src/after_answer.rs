@@ -2,7 +2,6 @@
 
 use std::future::Future;
 
-use http::{HeaderMap, header};
 use symbolon_mail::{Language, Mail};
 
 use symbolon_app::http::Context;
@@ -29,9 +28,7 @@ pub(super) async fn queue(context: &Context, mail: &Mail) {
     }
 }
 
-/// The language that the browser prefers (RFC 9110 12.5.4), as far as it lists the preferred ones first.
-pub(super) fn mail_language(headers: &HeaderMap) -> Language {
-    let wanted =
-        headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    Language::wanted(wanted.split(',').filter_map(|range| range.split(';').next()))
+/// The language of a mail: what the person wrote into the profile, then that of the page.
+pub(super) fn mail_language(page: symbolon_pages::Language, locale: Option<&str>) -> Language {
+    Language::wanted(locale.into_iter().chain([page.tag()]))
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use http::{HeaderMap, StatusCode};
-use symbolon_pages::{FormPostPage, Language};
+use http::StatusCode;
+use symbolon_pages::FormPostPage;
 use symbolon_protocol::authorize::request::{AuthorizationRequest, Rejection};
 use symbolon_protocol::authorize::response::{self, AuthorizationResponse, Issuance};
 use symbolon_protocol::authorize::{Decision, InteractionSoFar, decide};
@@ -22,13 +22,15 @@ use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::Durable;
 
-use crate::interaction::{Interaction, Page, PendingAuthorization, client_of, root, to_root};
+use crate::interaction::{Interaction, Page, PendingAuthorization, chosen_language, client_of, root, to_root};
 use crate::sign_in_goal::{AccountGoal, SignInGoal};
 use crate::{consent_page, login_page, second_factor_page};
 use symbolon_app::audit::RefusedRequest;
+use symbolon_app::http::language::{choice_cookie, locale, page_language};
 use symbolon_app::http::{
-    Call, Context, Failure, Framing, Policy, html, redirect, session_cookie, tell_browser_state,
+    Call, Context, Failure, Framing, Policy, Received, html, redirect, session_cookie, tell_browser_state,
 };
+use symbolon_app::issuer::IssuerState;
 use symbolon_telemetry::RequestFacts;
 
 /// The longest request that may wait for a person, in bytes of its JSON. The page's form carries it sealed, and the
@@ -50,8 +52,7 @@ const TOO_MANY_CODES: OAuthError = OAuthError::new(
 pub(super) async fn authorize(call: &mut Call) -> Result<Response, Failure> {
     let Call { context, received, durable, client, .. } = call;
     let session = session_cookie(&received.headers, &context.issuer);
-    let (headers, is_post) = (&received.headers, received.is_post());
-    let attempt = AuthorizationAttempt { context, headers, session, is_post, so_far: None };
+    let attempt = AuthorizationAttempt { context, session, received, so_far: None };
     match attempt.run(received.encoded(), client, durable).await? {
         NextStep::Answer(response) => Ok(response),
         next => {
@@ -78,9 +79,14 @@ pub(super) async fn show(call: &mut Call, page: Page) -> Result<Response, Failur
     if params.get("transaction")?.is_none() {
         return Ok(to_root(&call.context));
     }
+    let chosen = chosen_language(&params)?;
     let interaction = Interaction::<PendingAuthorization>::open(&call.context, &call.received, &params)?;
     let session = session_cookie(&call.received.headers, &call.context.issuer);
-    resume(call, interaction, session, page).await
+    let mut response = resume(call, interaction, session, page).await?;
+    if let Some(chosen) = chosen {
+        login_page::append(response.headers_mut(), choice_cookie(&call.context.issuer, chosen));
+    }
+    Ok(response)
 }
 
 /// Evaluates the request of an interaction again, and answers it or shows the page that it needs next. `session` is
@@ -95,15 +101,15 @@ pub(super) async fn resume(
     on: Page,
 ) -> Result<Response, Failure> {
     let Call { context, received, durable, client, .. } = call;
-    let is_post = received.is_post();
     let next = match &interaction.pending.goal {
         SignInGoal::Request(request) => {
             let so_far = Some(&interaction.pending);
-            let headers = &received.headers;
-            let attempt = AuthorizationAttempt { context, headers, session, is_post, so_far };
+            let attempt = AuthorizationAttempt { context, session, received, so_far };
             attempt.run(request.as_bytes(), client, durable).await?
         }
-        SignInGoal::Account(page) => to_account(context, page, (session, is_post), durable).await?,
+        SignInGoal::Account(page) => {
+            to_account(context, page, (session, received.is_post()), durable).await?
+        }
     };
     lead_to(call, interaction, next, on).await
 }
@@ -166,7 +172,7 @@ pub(super) async fn refuse(
     };
     let answer = response::error(&to, &error, &context.issuer.url);
     note_refused(context, error, &client);
-    send(answer, received.is_post(), &context.issuer.prefix)
+    send(answer, received, &context.issuer)
 }
 
 /// Notes an error that goes to the client by redirect.
@@ -190,12 +196,10 @@ pub(super) enum NextStep {
 /// One evaluation of an authorization request: the first, or one after the person signed in or consented.
 struct AuthorizationAttempt<'a> {
     context: &'a Context,
-    /// The headers of the HTTP request.
-    headers: &'a HeaderMap,
     /// The session id that the browser presented.
     session: Option<SessionId>,
-    /// Whether the HTTP request is a POST, which decides the redirect's status.
-    is_post: bool,
+    /// The HTTP request: its method decides the redirect's status.
+    received: &'a Received,
     /// What the person has done on the pages for this request; `None` at the first evaluation.
     so_far: Option<&'a PendingAuthorization>,
 }
@@ -256,7 +260,7 @@ impl AuthorizationAttempt<'_> {
                 let mut next = self.error(answer, error, &client)?;
                 if let (NextStep::Answer(response), None) = (&mut next, known) {
                     // The frame of Session Management says from now on that the person is signed out.
-                    tell_browser_state(self.headers, issuer, None, response.headers_mut());
+                    tell_browser_state(&self.received.headers, issuer, None, response.headers_mut());
                 }
                 Ok(next)
             }
@@ -270,7 +274,7 @@ impl AuthorizationAttempt<'_> {
         client: &Client,
     ) -> Result<NextStep, Failure> {
         note_refused(self.context, error, client);
-        send(answer, self.is_post, &self.context.issuer.prefix).map(NextStep::Answer)
+        send(answer, self.received, &self.context.issuer).map(NextStep::Answer)
     }
 
     async fn decide(&self, loaded: &LoadedRequest<'_>) -> Result<Decision, Failure> {
@@ -306,7 +310,7 @@ impl AuthorizationAttempt<'_> {
             let answer = response::error(&request.return_to, &TOO_MANY_CODES, &issuer.url);
             note_refused(self.context, TOO_MANY_CODES.about(Details::of_user(&session.user)), client);
             RequestFacts::new().oauth_error("rate_limit_exceeded").note();
-            return send(answer, self.is_post, &issuer.prefix).map(NextStep::Answer);
+            return send(answer, self.received, issuer).map(NextStep::Answer);
         }
         let issuance = Issuance { issuer: &issuer.id, settings, client, session, now: *now };
         let grant = issuance.code_grant(request, scope, &*app.random);
@@ -323,27 +327,37 @@ impl AuthorizationAttempt<'_> {
         let return_to = &request.return_to;
         let state = SessionState::of(&client.client_id, return_to.redirect_uri, &session.sid, &*app.random);
         let answer = response::success(return_to, &code, &issuer.url, state.as_ref());
-        let mut response = send(answer, self.is_post, &issuer.prefix)?;
-        tell_browser_state(self.headers, issuer, Some((session, *now)), response.headers_mut());
+        let mut response = send(answer, self.received, issuer)?;
+        tell_browser_state(&self.received.headers, issuer, Some((session, *now)), response.headers_mut());
         Ok(NextStep::Answer(response))
     }
 }
 
 /// Writes an authorization response in its response mode. `after_post`: the HTTP request was a POST.
-fn send(answer: AuthorizationResponse, after_post: bool, prefix: &str) -> Result<Response, Failure> {
+fn send(
+    answer: AuthorizationResponse,
+    received: &Received,
+    issuer: &IssuerState,
+) -> Result<Response, Failure> {
     match answer {
-        AuthorizationResponse::Redirect(location) => Ok(redirect(after_post, &location)),
-        AuthorizationResponse::FormPost { action, fields } => form_post(action, fields, prefix),
+        AuthorizationResponse::Redirect(location) => Ok(redirect(received.is_post(), &location)),
+        AuthorizationResponse::FormPost { action, fields } => form_post((action, fields), received, issuer),
     }
 }
 
 /// OAuth 2.0 Form Post Response Mode 2.
-fn form_post(action: String, fields: Vec<(&'static str, String)>, prefix: &str) -> Result<Response, Failure> {
+fn form_post(
+    (action, fields): (String, Vec<(&'static str, String)>),
+    received: &Received,
+    issuer: &IssuerState,
+) -> Result<Response, Failure> {
     let parameters = fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    let page = FormPostPage { language: Language::English, action, parameters };
-    let page = page.render_below(prefix).map_err(|error| Failure::Internal(error.to_string()))?;
+    let language = page_language(locale(&received.headers, issuer, None));
+    let page = FormPostPage { language, action, parameters };
+    let page = page.render_below(&issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
     // An answer to a silent request arrives in a frame of the client's page, as a redirect does, so every site may
     // frame it.
-    let policy = Policy { leads_to_client: true, framed_by: Framing::Everybody, ..Policy::default() };
+    let policy =
+        Policy { leads_to_client: true, framed_by: Framing::Everybody, language, ..Policy::default() };
     Ok(html(StatusCode::OK, page, &policy))
 }

@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use http::{StatusCode, header};
-use symbolon_pages::{ConsentPage, Language, ScopeView};
+use symbolon_pages::{ConsentPage, ScopeView};
 use symbolon_protocol::scope::Scope;
 use symbolon_protocol::session::Session;
 use url::Url;
@@ -49,12 +49,16 @@ async fn page(
 ) -> Result<Response, Failure> {
     let client = RequestingClient::of(context, &interaction.pending).await?;
     let describe = |name: &str| ScopeView { name: name.to_owned(), description: String::new() };
+    let language = interaction.language.tag();
+    let displayed = |member| client.client.displayed_in(member, language);
     let page = ConsentPage {
-        language: Language::English,
-        issuer_name: context.issuer.display_name().to_owned(),
-        client_name: client.client.display_name().to_owned(),
-        client_uri: client.client.displayed("client_uri"),
-        client_logo: client.client.displayed("logo_uri"),
+        language: interaction.language,
+        issuer_name: context.issuer.display_name(),
+        client_name: client.client.display_name_in(language),
+        client_uri: displayed("client_uri"),
+        client_logo: displayed("logo_uri"),
+        policy_uri: displayed("policy_uri"),
+        tos_uri: displayed("tos_uri"),
         redirect_host: host(&client.redirect_uri),
         user_name: user_name(context, session).await?,
         scopes: interaction.pending.scopes.iter().flat_map(Scope::iter).map(describe).collect(),
@@ -62,9 +66,14 @@ async fn page(
         csrf: interaction.csrf_token(context, Purpose::Consent, session.sid.as_str()),
         transaction: sealed,
     };
-    let page =
-        page.render_below(&context.issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
-    Ok(html(StatusCode::OK, page, &Policy { leads_to_client: true, ..Policy::default() }))
+    let page = page
+        .render_for(&context.issuer.prefix, &context.issuer.brand())
+        .map_err(|error| Failure::Internal(error.to_string()))?;
+    Ok(html(
+        StatusCode::OK,
+        page,
+        &Policy { leads_to_client: true, language: interaction.language, ..Policy::default() },
+    ))
 }
 
 /// The host that the person will be redirected to, so that they can compare it with the address bar.

@@ -3,6 +3,7 @@
 use http::Method;
 use symbolon_app::http::methods::{GET, GET_THAT_CHANGES, GET_THAT_CHANGES_OR_POST, POST};
 use symbolon_app::http::{Cors, Endpoint, Failures, Form, Handler, Limit};
+use symbolon_app::issuer::IssuerState;
 use symbolon_app::rate_limit::EndpointClass;
 use symbolon_pages::AccountPlace;
 use symbolon_protocol::discovery::path;
@@ -11,7 +12,7 @@ use symbolon_telemetry::Endpoint as Label;
 use crate::account::security::{generator, passkey};
 use crate::interaction::Page;
 use crate::{
-    account, account_email, authorize, check_session, consent, consent_page, login, login_page, logout,
+    account, account_email, authorize, branding, check_session, consent, consent_page, login, login_page, logout,
     outbox, recovery, registration, root_page, second_factor, second_factor_page,
 };
 
@@ -56,7 +57,7 @@ const OF_ADDRESS: Limit = Limit::Address(EndpointClass::Authorize);
 const OF_LOGOUT: Limit = Limit::Address(EndpointClass::Logout);
 
 /// The endpoints that people's browsers call, the busiest first.
-pub static ENDPOINTS: [Endpoint; 47] = [
+pub static ENDPOINTS: [Endpoint; 48] = [
     page(path::AUTHORIZATION, GET_THAT_CHANGES_OR_POST, Label::Authorize, OF_ADDRESS, |call| {
         Box::pin(authorize::authorize(call))
     }),
@@ -82,6 +83,7 @@ pub static ENDPOINTS: [Endpoint; 47] = [
     fixed_page("/", |call| Box::pin(root_page::root(call))),
     fixed_page("/callback", |call| Box::pin(root_page::callback(call))),
     fixed_page("/callback/silent", |call| Box::pin(root_page::silent_callback(call))),
+    fixed_page(IssuerState::STYLE_PATH, |call| Box::pin(branding::style(call))),
     fixed_page(outbox::PATH, |call| Box::pin(outbox::show(call))),
     account_page(AccountPlace::Overview.path(), GET_THAT_CHANGES, |call| Box::pin(account::overview(call))),
     account_page(AccountPlace::Profile.path(), GET_THAT_CHANGES, |call| {

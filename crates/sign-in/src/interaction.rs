@@ -21,12 +21,14 @@ use symbolon_protocol::refusal::Reason;
 use symbolon_protocol::scope::Scope;
 use symbolon_protocol::session::{Session, SessionId};
 use symbolon_protocol::time::Timestamp;
+use symbolon_protocol::ui_locale::UiLocale;
 use symbolon_store::Durable;
 use symbolon_store::shard::{Route, ShardKind};
 
 use crate::first_factor::FirstFactor;
 use crate::sign_in_goal::SignInGoal;
 use symbolon_app::http::csrf::{Browser, INTERACTION_LIVES, PageForm, Purpose};
+use symbolon_app::http::language::{locale, page_language};
 use symbolon_app::http::{Context, Failure, Received, redirect, session_cookie};
 
 /// The longest sealed interaction that is put into an address, in bytes: proxies refuse request lines beyond 8 KB. A
@@ -40,6 +42,11 @@ const ID: usize = 16;
 pub(super) trait Pending: Serialize + DeserializeOwned {
     /// The sealing purpose: an interaction of one kind cannot be opened as another.
     const PURPOSE: &'static str;
+
+    /// The languages that the application asked for (OpenID Connect Core 3.1.2.1, RP-Initiated Logout 1.0 2).
+    fn ui_locales(&self) -> Option<String> {
+        None
+    }
 
     /// Forgets what the person did longer ago than [`INTERACTION_LIVES`]; everything if `now` is `None`.
     fn forget(&mut self, now: Option<Timestamp>);
@@ -93,6 +100,10 @@ impl PendingAuthorization {
 impl Pending for PendingAuthorization {
     const PURPOSE: &'static str = "authorization";
 
+    fn ui_locales(&self) -> Option<String> {
+        Params::parse(self.request.as_bytes()).ok()?.get("ui_locales").ok()?.map(str::to_owned)
+    }
+
     fn forget(&mut self, now: Option<Timestamp>) {
         self.signed_in_at = self.signed_in_at.filter(|at| now.is_some_and(|now| is_recent(*at, now)));
         self.allowed = None;
@@ -110,10 +121,17 @@ pub(super) struct PendingLogout {
     pub(super) client_name: Option<String>,
     /// The URI to redirect to after logout; already checked.
     pub(super) redirect: Option<String>,
+    /// The languages that the client asked for. Not in what earlier versions sealed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) ui_locales: Option<String>,
 }
 
 impl Pending for PendingLogout {
     const PURPOSE: &'static str = "logout";
+
+    fn ui_locales(&self) -> Option<String> {
+        self.ui_locales.clone()
+    }
 
     fn forget(&mut self, _now: Option<Timestamp>) {}
 }
@@ -130,6 +148,9 @@ struct Contents<P> {
     browser: String,
     begun_at: Timestamp,
     session_route: Route,
+    /// The language that the person chose on a page of it. Not in what earlier versions sealed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    chosen: Option<UiLocale>,
     pending: P,
 }
 
@@ -141,6 +162,10 @@ pub(super) struct Interaction<P> {
     form_id: String,
     begun_at: Timestamp,
     session_route: Route,
+    /// The language that the person chose on a page of it.
+    chosen: Option<UiLocale>,
+    /// The language of its pages.
+    pub(super) language: Language,
     /// The browser of the request.
     pub(super) browser: Browser,
     /// What the person is asked for.
@@ -168,6 +193,8 @@ impl<P: Pending> Interaction<P> {
             id,
             begun_at: app.now(),
             session_route: app.store.place(ShardKind::Session),
+            chosen: None,
+            language: language(context, received, &pending, None),
             browser,
             pending,
         }
@@ -182,11 +209,14 @@ impl<P: Pending> Interaction<P> {
         let text = params.get("transaction")?.ok_or_else(unreadable)?;
         let opened = issuer.interactions.open(P::PURPOSE, text).map_err(|_| unreadable())?;
         let contents: Contents<P> = serde_json::from_slice(opened.expose()).map_err(|_| unreadable())?;
-        let Contents { id, browser: begun_in, begun_at, session_route, pending } = contents;
+        let Contents { id, browser: begun_in, begun_at, session_route, chosen, pending } = contents;
+        let chosen = chosen_language(params)?.or(chosen);
         let now = app.now();
         let browser = Browser::of_or_new(&received.headers, issuer, &*app.random);
         let is_here = browser.is(&begun_in);
-        let mut open = Self { form_id: id.clone(), id, begun_at, session_route, browser, pending };
+        let language = language(context, received, &pending, chosen);
+        let form_id = id.clone();
+        let mut open = Self { form_id, id, begun_at, session_route, chosen, language, browser, pending };
         if !is_here || !is_recent(begun_at, now) {
             open.pending.forget(is_here.then_some(now));
             open.begin_anew(context);
@@ -213,6 +243,8 @@ impl<P: Pending> Interaction<P> {
             browser: String,
             begun_at: Timestamp,
             session_route: Route,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            chosen: Option<UiLocale>,
             pending: &'a P,
         }
         let contents = Borrowed {
@@ -220,6 +252,7 @@ impl<P: Pending> Interaction<P> {
             browser: self.browser.digest(),
             begun_at: self.begun_at,
             session_route: self.session_route,
+            chosen: self.chosen,
             pending: &self.pending,
         };
         let contents = serde_json::to_vec(&contents).map_err(|error| Failure::Internal(error.to_string()))?;
@@ -266,6 +299,25 @@ impl Interaction<PendingAuthorization> {
         let (secret, _) = derived.split_first_chunk::<16>().unwrap_or((&[0; 16], &[]));
         SessionId::new(self.session_route.id(ShardKind::Session, secret))
     }
+}
+
+/// The language of an interaction's pages: what the person chose on one of them, else as of any page.
+fn language(
+    context: &Context,
+    received: &Received,
+    pending: &impl Pending,
+    chosen: Option<UiLocale>,
+) -> Language {
+    let asked = || locale(&received.headers, &context.issuer, pending.ui_locales().as_deref());
+    page_language(chosen.unwrap_or_else(asked))
+}
+
+/// The language that the person has just chosen at the foot of a page.
+///
+/// # Errors
+/// `invalid_request` if the parameter is repeated.
+pub(super) fn chosen_language(params: &Params<'_>) -> Result<Option<UiLocale>, OAuthError> {
+    Ok(params.get("language")?.and_then(UiLocale::lookup))
 }
 
 /// Whether a sealed interaction is short enough for an address.
@@ -415,8 +467,11 @@ impl Asking {
     }
 
     /// What the person is told where they go on to.
-    pub(super) fn display_name(&self, language: Language) -> &str {
-        self.client().map_or(language.texts().account_own, |client| client.display_name())
+    pub(super) fn display_name(&self, language: Language) -> String {
+        match self.client() {
+            Some(client) => client.display_name_in(language.tag()),
+            None => language.texts().account_own.to_owned(),
+        }
     }
 
     /// The value that prefills the login form.

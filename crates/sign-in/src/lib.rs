@@ -7,6 +7,7 @@ mod account_email;
 mod after_answer;
 mod assets;
 mod authorize;
+mod branding;
 mod check_session;
 mod code_attempt;
 mod consent;

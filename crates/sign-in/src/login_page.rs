@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use symbolon_pages::{Language, LoginError, LoginPage};
+use symbolon_pages::{LoginError, LoginPage};
 use symbolon_protocol::sign_in::registration::Registration;
 
 use crate::interaction::{Asking, Interaction, Page, PendingAuthorization, address, fits_address};
@@ -65,15 +65,15 @@ pub(super) fn page(
 ) -> Result<Response, Failure> {
     let sealed = interaction.seal(context)?;
     let action = address(context, PATH, &sealed);
-    let (language, client) = (Language::English, asking.client());
+    let (language, client) = (interaction.language, asking.client());
     let is_open = context.app.registration(&context.issuer) == Registration::Open;
     let way = |path| address(context, path, &sealed);
     let page = LoginPage {
         language,
-        issuer_name: context.issuer.display_name().to_owned(),
-        client_name: asking.display_name(language).to_owned(),
-        client_uri: client.and_then(|client| client.displayed("client_uri")),
-        client_logo: client.and_then(|client| client.displayed("logo_uri")),
+        issuer_name: context.issuer.display_name(),
+        client_name: asking.display_name(language),
+        client_uri: client.and_then(|client| client.displayed_in("client_uri", language.tag())),
+        client_logo: client.and_then(|client| client.displayed_in("logo_uri", language.tag())),
         cancel_action: action.clone(),
         action,
         csrf: interaction.csrf_token(context, Purpose::Login, ""),
@@ -84,10 +84,11 @@ pub(super) fn page(
         transaction: sealed,
         error,
     };
-    let page =
-        page.render_below(&context.issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
-    let mut response =
-        html(status(error), page, &Policy { leads_to_client: client.is_some(), ..Policy::default() });
+    let page = page
+        .render_for(&context.issuer.prefix, &context.issuer.brand())
+        .map_err(|error| Failure::Internal(error.to_string()))?;
+    let policy = Policy { leads_to_client: client.is_some(), language, ..Policy::default() };
+    let mut response = html(status(error), page, &policy);
     if let Some(seconds) = retry_after(error) {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }

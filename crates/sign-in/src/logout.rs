@@ -55,19 +55,21 @@ pub(super) async fn logout(call: &mut Call) -> Result<Response, Failure> {
         (LogoutDecision::Refuse(error), _) => Err(error.into()),
         (LogoutDecision::Ask { redirect }, Some((_, session))) => {
             let client_name = client.as_deref().map(|client| client.display_name().to_owned());
-            let pending = PendingLogout { sid: session.sid.clone(), client_name, redirect };
+            let ui_locales = request.ui_locales.map(str::to_owned);
+            let pending = PendingLogout { sid: session.sid.clone(), client_name, redirect, ui_locales };
             ask(context, Interaction::begin(context, received, pending), &session).await
         }
         (LogoutDecision::EndNow { redirect }, Some((id, session))) => {
             end(call, (&id, &session), client.as_deref().map(|client| &client.client_id)).await?;
-            let told = Some(&*session);
-            signed_out(call, redirect, told).await
+            let (told, language) = (Some(&*session), call.language());
+            signed_out(call, redirect, told, language).await
         }
         (LogoutDecision::Ask { redirect } | LogoutDecision::EndNow { redirect }, None) => {
             if let Some(claims) = hint.claims() {
                 end_hinted(call, claims, client.as_deref().map(|client| &client.client_id)).await?;
             }
-            signed_out(call, redirect, None).await
+            let language = call.language();
+            signed_out(call, redirect, None, language).await
         }
     }
 }
@@ -107,8 +109,8 @@ async fn ask(
 ) -> Result<Response, Failure> {
     interaction.pending.sid = session.sid.clone();
     let page = LogoutPage {
-        language: Language::English,
-        issuer_name: context.issuer.display_name().to_owned(),
+        language: interaction.language,
+        issuer_name: context.issuer.display_name(),
         user_name: Some(user_name(context, session).await?),
         client_name: interaction.pending.client_name.clone(),
         applications: told_applications(context, session, interaction.pending.client_name.as_deref()).await?,
@@ -116,9 +118,14 @@ async fn ask(
         csrf: interaction.csrf_token(context, Purpose::Logout, session.sid.as_str()),
         transaction: interaction.seal(context)?,
     };
-    let page =
-        page.render_below(&context.issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
-    let mut response = html(StatusCode::OK, page, &Policy { leads_to_client: true, ..Policy::default() });
+    let page = page
+        .render_for(&context.issuer.prefix, &context.issuer.brand())
+        .map_err(|error| Failure::Internal(error.to_string()))?;
+    let mut response = html(
+        StatusCode::OK,
+        page,
+        &Policy { leads_to_client: true, language: interaction.language, ..Policy::default() },
+    );
     if let Some(cookie) = interaction.browser.cookie(&context.issuer) {
         response.headers_mut().append(header::SET_COOKIE, cookie);
     }
@@ -159,7 +166,7 @@ pub(super) async fn confirm(call: &mut Call) -> Result<Response, Failure> {
     let interaction = Interaction::<PendingLogout>::open(context, received, &params)?;
     let Some((id, session)) = session_of(context, received, durable).await? else {
         // The form was sent twice, or the session has ended elsewhere: the person is signed out already.
-        return signed_out(call, interaction.pending.redirect, None).await;
+        return signed_out(call, interaction.pending.redirect, None, interaction.language).await;
     };
     let sid = interaction.pending.sid.as_str();
     let is_ours = interaction.accepts((context, received), &params, Purpose::Logout, sid)?;
@@ -172,7 +179,7 @@ pub(super) async fn confirm(call: &mut Call) -> Result<Response, Failure> {
     match params.get("decision")? {
         Some("confirm") => {
             end(call, (&id, &session), None).await?;
-            signed_out(call, interaction.pending.redirect, Some(&session)).await
+            signed_out(call, interaction.pending.redirect, Some(&session), interaction.language).await
         }
         // Section 3: redirects to the client only after a logout.
         Some("cancel") => Ok(redirect(true, &format!("{}/", context.issuer.prefix))),
@@ -236,6 +243,7 @@ async fn signed_out(
     call: &mut Call,
     to: Option<String>,
     ended: Option<&Session>,
+    language: Language,
 ) -> Result<Response, Failure> {
     let Call { context, received, client, .. } = &*call;
     let issuer = &context.issuer;
@@ -245,7 +253,7 @@ async fn signed_out(
     };
     let mut response = match to {
         Some(location) if frames.is_empty() => redirect(received.is_post(), &location),
-        to => signed_out_page(context, client.as_deref(), frames, to)?,
+        to => signed_out_page((context, client.as_deref()), frames, to, language)?,
     };
     // Otherwise the cookies stay: they may belong to a live session, because a POST from another site sends no Lax
     // cookie, and another provider on this host may use the same cookie names. Removing them would sign nobody out.
@@ -262,24 +270,26 @@ async fn frames(context: &Context, session: &Session) -> Result<Vec<String>, Fai
 }
 
 fn signed_out_page(
-    context: &Context,
-    client: Option<&Client>,
+    (context, client): (&Context, Option<&Client>),
     frames: Vec<String>,
     to: Option<String>,
+    language: Language,
 ) -> Result<Response, Failure> {
     let issuer = &context.issuer;
     let origins = front_channel_logout::origins(&frames);
     let page = LoggedOutPage {
-        language: Language::English,
-        issuer_name: issuer.display_name().to_owned(),
+        language,
+        issuer_name: issuer.display_name(),
         return_uri: to.clone().or_else(|| client.and_then(|client| client.displayed("client_uri"))),
-        client_name: client.map(|client| client.display_name().to_owned()),
+        client_name: client.map(|client| client.display_name_in(language.tag())),
         frames,
         leads_on_to: to.clone(),
     };
-    let page = page.render_below(&issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
+    let page = page
+        .render_for(&issuer.prefix, &issuer.brand())
+        .map_err(|error| Failure::Internal(error.to_string()))?;
     let frame = origins.iter().map(String::as_str).collect();
-    let mut response = html(StatusCode::OK, page, &Policy { frame, ..Policy::default() });
+    let mut response = html(StatusCode::OK, page, &Policy { frame, language, ..Policy::default() });
     // For browsers that run no scripts.
     if let Some(Ok(refresh)) = to.map(|to| HeaderValue::try_from(format!("{LEADS_ON_AFTER};url={to}"))) {
         response.headers_mut().insert(header::REFRESH, refresh);

@@ -11,14 +11,14 @@ use symbolon_app::http::{Context, Failure, Policy, html};
 /// # Errors
 /// [`Failure::Internal`]
 pub(super) fn notice(
-    context: &Context,
+    (context, language): (&Context, Language),
     status: StatusCode,
     notice: Notice,
     onward: Option<String>,
 ) -> Result<Response, Failure> {
-    let issuer_name = context.issuer.display_name().to_owned();
-    let page = NoticePage { language: Language::English, issuer_name, notice, onward };
+    let issuer_name = context.issuer.display_name();
+    let page = NoticePage { language, issuer_name, notice, onward };
     let page =
-        page.render_below(&context.issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
-    Ok(html(status, page, &Policy::default()))
+        page.render_for(&context.issuer.prefix, &context.issuer.brand()).map_err(|error| Failure::Internal(error.to_string()))?;
+    Ok(html(status, page, &Policy { language, ..Policy::default() }))
 }

@@ -4,7 +4,7 @@ use axum::response::Response;
 use http::StatusCode;
 use symbolon_app::http::{Call, Failure, Policy, html};
 use symbolon_config::Mode;
-use symbolon_pages::{Language, OutboxMailView, OutboxPage};
+use symbolon_pages::{OutboxMailView, OutboxPage};
 
 /// The path.
 pub(super) const PATH: &str = "/outbox";
@@ -24,11 +24,14 @@ pub(super) async fn show(call: &mut Call) -> Result<Response, Failure> {
         subject: mail.subject,
         text: mail.text,
     };
+    let language = call.language();
     let page = OutboxPage {
-        language: Language::English,
-        issuer_name: issuer.display_name().to_owned(),
+        language,
+        issuer_name: issuer.display_name(),
         mails: app.outbox.of(&issuer.id).into_iter().map(view).collect(),
     };
-    let page = page.render_below(&issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
-    Ok(html(StatusCode::OK, page, &Policy::default()))
+    let page = page
+        .render_for(&issuer.prefix, &issuer.brand())
+        .map_err(|error| Failure::Internal(error.to_string()))?;
+    Ok(html(StatusCode::OK, page, &Policy { language, ..Policy::default() }))
 }

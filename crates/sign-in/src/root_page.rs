@@ -19,18 +19,23 @@ fn rendered(page: Result<String, RenderError>) -> Result<String, Failure> {
 pub(super) async fn root(call: &mut Call) -> Result<Response, Failure> {
     match demo::of(&call.context).await? {
         Some(demo) => walk_through(&call.context, &demo),
-        None => index(&call.context),
+        None => index(&call.context, call.language()),
     }
 }
 
-fn index(context: &Context) -> Result<Response, Failure> {
+fn index(context: &Context, language: Language) -> Result<Response, Failure> {
     let page = IndexPage {
-        language: Language::English,
-        issuer_name: context.issuer.display_name().to_owned(),
+        language,
+        issuer_name: context.issuer.display_name(),
         issuer: context.issuer.url.to_string(),
         discovery_uri: discovery::endpoint(&context.issuer.url, discovery::path::OPENID_CONFIGURATION),
     };
-    Ok(html(StatusCode::OK, rendered(page.render_below(&context.issuer.prefix))?, &Policy::default()))
+    let policy = Policy { language, ..Policy::default() };
+    Ok(html(
+        StatusCode::OK,
+        rendered(page.render_for(&context.issuer.prefix, &context.issuer.brand()))?,
+        &policy,
+    ))
 }
 
 fn walk_through(context: &Context, demo: &Demo) -> Result<Response, Failure> {

@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
-use symbolon_pages::{Language, SecondFactorError, SecondFactorPage, SecondFactorSetup};
+use symbolon_pages::{SecondFactorError, SecondFactorPage, SecondFactorSetup};
 
 use crate::interaction::{Asking, Interaction, Page, PendingAuthorization, address, fits_address};
 use crate::login_page::append;
@@ -48,26 +48,28 @@ pub(super) fn page(
     let first = first.ok_or_else(|| internal("a second factor without a first".into()))?;
     let issuer_name = context.issuer.display_name();
     let setup = first.new_secret().map(|secret| {
-        let key_uri = secret.key_uri(issuer_name, &first.login_name);
+        let key_uri = secret.key_uri(&issuer_name, &first.login_name);
         SecondFactorSetup::new(key_uri.expose(), secret.typed_form().expose())
     });
     let sealed = interaction.seal(context)?;
-    let language = Language::English;
+    let language = interaction.language;
     let page = SecondFactorPage {
         language,
-        issuer_name: issuer_name.to_owned(),
-        client_name: asking.display_name(language).to_owned(),
+        issuer_name,
+        client_name: asking.display_name(language),
         action: address(context, PATH, &sealed),
         transaction: sealed,
         csrf: interaction.csrf_token(context, Purpose::SecondFactor, ""),
         setup: setup.transpose().map_err(|error| internal(error.to_string()))?,
         error,
     };
-    let page = page.render_below(&context.issuer.prefix).map_err(|error| internal(error.to_string()))?;
+    let page = page
+        .render_for(&context.issuer.prefix, &context.issuer.brand())
+        .map_err(|error| internal(error.to_string()))?;
     let mut response = html(
         status(error),
         page,
-        &Policy { leads_to_client: asking.client().is_some(), ..Policy::default() },
+        &Policy { leads_to_client: asking.client().is_some(), language, ..Policy::default() },
     );
     if let Some(SecondFactorError::TooManyAttempts { retry_after_seconds }) = error {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(retry_after_seconds));

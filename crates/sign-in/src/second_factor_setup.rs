@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use symbolon_mail::Message;
-use symbolon_pages::{Language, RecoveryCodesPage, SecondFactorError};
+use symbolon_pages::{RecoveryCodesPage, SecondFactorError};
 use symbolon_protocol::authenticator::Totp;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::sign_in::totp::TotpSecret;
@@ -59,14 +59,19 @@ pub(super) async fn submit(
     interaction.pending.signed_in_at = Some(session.auth_time);
     let sealed = interaction.seal(context)?;
     let page = RecoveryCodesPage {
-        language: Language::English,
-        issuer_name: issuer.display_name().to_owned(),
+        language: interaction.language,
+        issuer_name: issuer.display_name(),
         codes: shown.iter().map(|code| code.expose().to_owned()).collect(),
         continue_uri: address(context, login_page::PATH, &sealed),
     };
-    let page = page.render_below(&issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
-    let mut response =
-        html(http::StatusCode::OK, page, &Policy { leads_to_client: true, ..Policy::default() });
+    let page = page
+        .render_for(&issuer.prefix, &issuer.brand())
+        .map_err(|error| Failure::Internal(error.to_string()))?;
+    let mut response = html(
+        http::StatusCode::OK,
+        page,
+        &Policy { leads_to_client: true, language: interaction.language, ..Policy::default() },
+    );
     let lives = session.expires_at.since(now);
     append(response.headers_mut(), set_cookie(issuer, &issuer.cookie, id.expose(), lives));
     append(response.headers_mut(), interaction.browser.cookie(issuer));

@@ -11,6 +11,7 @@ use symbolon_protocol::redirect_uri::RedirectUriForm;
 use symbolon_protocol::sign_in::puzzle;
 use symbolon_protocol::token::access_token::AccessTokenTyp;
 use symbolon_protocol::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
+use symbolon_protocol::ui_locale::UiLocale;
 use symbolon_protocol::user_claims::PROFILE_CLAIMS;
 
 use super::super::operation::reference;
@@ -120,6 +121,23 @@ fn second_factor() -> Value {
 
 fn registration() -> Value {
     json!({ "type": ["string", "null"], "enum": ["closed", "open", "invited", null] })
+}
+
+fn branding() -> Value {
+    let colour = || json!({ "type": "string", "pattern": "^#[0-9A-Fa-f]{6}$" });
+    let line = |most: u32| json!({ "type": "string", "minLength": 1, "maxLength": most });
+    object(
+        &[],
+        &[
+            ("name", optional(&line(80))),
+            ("accent", optional(&object(&["light", "dark"], &[("light", colour()), ("dark", colour())]))),
+            ("help_uri", optional(&text())),
+            ("policy_uri", optional(&text())),
+            ("tos_uri", optional(&text())),
+            ("intro", optional(&line(500))),
+            ("foot", optional(&line(500))),
+        ],
+    )
 }
 
 fn subject_token_types() -> Value {
@@ -485,6 +503,8 @@ fn settings() -> Schemas {
             ("second_factor", second_factor()),
             ("registration", registration()),
             ("registration_puzzle", json!({ "type": "integer", "minimum": 0, "maximum": puzzle::MOST_BITS })),
+            ("branding", branding()),
+            ("default_language", json!({ "type": "string", "enum": UiLocale::ALL.map(UiLocale::tag) })),
             ("claims", claims::definitions()),
             ("signing_algorithm", algorithm()),
             ("key_rotation_days", number()),

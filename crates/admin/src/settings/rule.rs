@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+use symbolon_protocol::branding::Branding;
 use symbolon_protocol::claim_definition;
 use symbolon_protocol::pkce::policy;
 use symbolon_protocol::revocation::KEPT_AT_LEAST;
 use symbolon_protocol::settings::{IssuerSettings, LONGEST_LIFE, Lifetimes};
 use symbolon_protocol::sign_in::origin::MOST_ORIGINS;
 use symbolon_protocol::sign_in::puzzle;
+use symbolon_protocol::ui_locale::UiLocale;
 use symbolon_protocol::unknown_member;
 
 use super::super::error::AdminError;
@@ -50,6 +52,8 @@ pub(crate) fn document(settings: &IssuerSettings) -> Map<String, Value> {
     document.entry("self_deletion").or_insert(Value::Bool(false));
     document.entry("registration").or_insert(Value::Null);
     document.entry("registration_puzzle").or_insert_with(|| 0.into());
+    document.entry("branding").or_insert_with(|| Value::Object(Map::new()));
+    document.entry("default_language").or_insert_with(|| UiLocale::default().tag().into());
     document
 }
 
@@ -105,6 +109,9 @@ fn refuse_unknown(named: &Map<String, Value>) -> Result<(), AdminError> {
     if let Some(Value::Object(lifetimes)) = named.get("lifetimes") {
         unknown_member::check(lifetimes, unknown_member::names_of::<Lifetimes>(), "lifetimes")?;
     }
+    if let Some(Value::Object(branding)) = named.get("branding") {
+        unknown_member::check(branding, unknown_member::names_of::<Branding>(), "branding")?;
+    }
     Ok(())
 }
 
@@ -139,6 +146,7 @@ pub(crate) fn check(settings: &IssuerSettings) -> Result<(), AdminError> {
             "password_work_kib must be at most {MOST_PASSWORD_WORK_KIB}"
         )));
     }
+    settings.branding.validate().map_err(AdminError::invalid)?;
     settings.attributes.validate().map_err(|error| AdminError::invalid(error.to_string()))?;
     claim_definition::check(&settings.claims)
         .and_then(|()| claim_definition::check_attributes(&settings.claims, &settings.attributes))
@@ -236,6 +244,18 @@ mod tests {
             told(json!({ "login_api_origins": ["https://*.com"] }))
                 .starts_with("login_api_origins is not valid")
         );
+        assert!(told(json!({ "default_language": "tlh" })).starts_with("default_language is not valid"));
+        assert_eq!(
+            told(json!({ "branding": { "acent": {} } })),
+            "unknown member \"branding.acent\"; did you mean \"branding.accent\"?"
+        );
+        assert!(told(json!({ "branding": { "help_uri": "x" } })).starts_with("branding.help_uri must be"));
+        let named = patched(json!({ "branding": { "name": "Acme", "foot": "Hi" } })).expect("valid");
+        let unnamed = json!({ "branding": { "name": null } });
+        let foot = read(document(&named), object(unnamed)).expect("valid").branding;
+        assert_eq!((foot.name, foot.foot.as_deref()), (None, Some("Hi")));
+        let german = patched(json!({ "default_language": "de" })).expect("valid");
+        assert_eq!(document(&german)["default_language"], "de");
         assert!(told(json!({ "signing_algorithm": "none" })).starts_with("signing_algorithm is not valid"));
         assert!(
             told(json!({ "token_exchange_subject_token_types": [] })).contains("turn token exchange off")

@@ -13,12 +13,14 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Uri};
+use symbolon_pages::Language;
 use symbolon_protocol::client::Client;
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::params::Params;
 use symbolon_store::Durable;
 
 use super::failure::ErrorAbout;
+use super::language::{locale, page_language};
 use super::{Context, Failure, cors, is_form, read_form, read_json};
 use crate::audit::{Actor, RefusedRequest};
 use crate::issuer::IssuerState;
@@ -260,11 +262,21 @@ impl Call {
             Failures::Page => failure.into_page(&ErrorAbout {
                 headers: &received.headers,
                 request_id: Some(context.id.to_string()),
-                issuer_name: Some(context.issuer.display_name().to_owned()),
+                issuer_name: Some(context.issuer.display_name()),
                 prefix: &context.issuer.prefix,
+                language: self.language(),
+                brand: Some(context.issuer.brand()),
                 client: client.as_deref(),
             }),
         }
+    }
+
+    /// The language of a page that answers this request: of its `ui_locales` if it has some that can be read, or as the
+    /// browser's headers say.
+    pub fn language(&self) -> Language {
+        let params = Params::parse(self.received.encoded()).ok();
+        let ui_locales = params.as_ref().and_then(|params| params.get("ui_locales").ok().flatten());
+        page_language(locale(&self.received.headers, &self.context.issuer, ui_locales))
     }
 
     /// Waits for all that the request has read and written so far.

@@ -3,7 +3,7 @@
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::Serialize;
-use symbolon_pages::{ErrorPage, Language};
+use symbolon_pages::{Brand, ErrorPage, Language};
 use symbolon_protocol::client::Client;
 use symbolon_protocol::error::{ErrorCode, OAuthError};
 use symbolon_protocol::refusal::{Reason, Refusal};
@@ -98,6 +98,10 @@ pub struct ErrorAbout<'a> {
     pub issuer_name: Option<String>,
     /// The path prefix of the issuer's pages; may be empty.
     pub prefix: &'a str,
+    /// The language of the page.
+    pub language: Language,
+    /// The issuer's branding, if the request is for an issuer.
+    pub brand: Option<Brand>,
     /// The client that sent the person here, if known.
     pub client: Option<&'a Client>,
 }
@@ -105,7 +109,15 @@ pub struct ErrorAbout<'a> {
 impl<'a> ErrorAbout<'a> {
     /// About a request of which only the headers are known.
     pub const fn request(headers: &'a HeaderMap) -> Self {
-        Self { headers, request_id: None, issuer_name: None, prefix: "", client: None }
+        Self {
+            headers,
+            request_id: None,
+            issuer_name: None,
+            prefix: "",
+            language: Language::English,
+            brand: None,
+            client: None,
+        }
     }
 }
 
@@ -236,17 +248,18 @@ impl Failure {
         }
         let (status, code, description) = self.parts();
         let page = ErrorPage {
-            language: Language::English,
+            language: about.language,
             issuer_name: about.issuer_name.clone(),
             status: status.as_u16(),
             error: code.to_owned(),
             description: description.to_owned(),
             request_id: about.request_id.clone().unwrap_or_default(),
-            client_name: about.client.map(|client| client.display_name().to_owned()),
+            client_name: about.client.map(|client| client.display_name_in(about.language.tag())),
             client_uri: about.client.and_then(|client| client.displayed("client_uri")),
         };
-        match page.render_below(about.prefix) {
-            Ok(page) => self.finish(html(status, page, &Policy::default()), code),
+        match page.render_for(about.prefix, about.brand.as_ref().unwrap_or(&Brand::default())) {
+            Ok(page) => self
+                .finish(html(status, page, &Policy { language: about.language, ..Policy::default() }), code),
             Err(_) => self.into_json(),
         }
     }

@@ -8,6 +8,7 @@ mod endpoint;
 mod failure;
 mod form;
 mod host;
+pub mod language;
 pub mod methods;
 mod per_worker_arc;
 mod refused;

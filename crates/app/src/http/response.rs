@@ -4,6 +4,7 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
+use symbolon_pages::Language;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
@@ -47,7 +48,7 @@ pub fn redirect(after_post: bool, location: &str) -> Response {
     response
 }
 
-/// The Content-Security-Policy of a page.
+/// What the headers of a page say: its Content-Security-Policy, and its language.
 #[derive(Clone, Debug, Default)]
 pub struct Policy<'a> {
     /// Whether submitting the page's form ends in a redirect to a client. Browsers apply `form-action` to every
@@ -60,6 +61,8 @@ pub struct Policy<'a> {
     pub frame: Vec<&'a str>,
     /// Who may embed the page in a frame.
     pub framed_by: Framing,
+    /// The language of the page.
+    pub language: Language,
 }
 
 /// Who may embed a page in a frame.
@@ -108,6 +111,9 @@ pub fn html(status: StatusCode, page: String, policy: &Policy<'_>) -> Response {
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HTML);
     headers.insert(header::CACHE_CONTROL, NO_STORE);
+    // RFC 9110 8.5, 12.5.5: the same address is answered in several languages.
+    headers.insert(header::CONTENT_LANGUAGE, HeaderValue::from_static(policy.language.tag()));
+    headers.insert(header::VARY, HeaderValue::from_static("accept-language, cookie"));
     if let Ok(policy) = HeaderValue::try_from(policy.header()) {
         headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     }

@@ -26,6 +26,7 @@ use symbolon_crypto::digest::{self, HmacKey};
 use symbolon_crypto::encoding;
 use symbolon_crypto::sealed_text::TextSealer;
 use symbolon_crypto::secret::SecretArray;
+use symbolon_pages::Brand;
 use symbolon_protocol::discovery;
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::id_token_hint::IdTokenHint;
@@ -79,11 +80,34 @@ pub struct IssuerState {
 }
 
 impl IssuerState {
-    /// The issuer's name on pages: its URL without the scheme and without a slash at its end.
-    pub fn display_name(&self) -> &str {
+    /// The issuer's name on pages: that of its branding, else its URL without the scheme and without a slash at its end.
+    pub fn display_name(&self) -> String {
         let base = discovery::base(&self.url);
-        base.split_once("://").map_or(base, |(_, rest)| rest)
+        let address = || base.split_once("://").map_or(base, |(_, rest)| rest).to_owned();
+        self.settings.load().branding.name.clone().unwrap_or_else(address)
     }
+
+    /// How its pages present it.
+    pub fn brand(&self) -> Brand {
+        let settings = self.settings.load();
+        let own = &settings.branding;
+        let style = own.accent.map(|accent| {
+            // The address changes with the colours, so that caches keep the sheet.
+            let version = format!("{}{}", accent.light, accent.dark).replace('#', "");
+            format!("{}{}?v={version}", self.prefix, Self::STYLE_PATH)
+        });
+        Brand {
+            style,
+            help_uri: own.help_uri.clone(),
+            policy_uri: own.policy_uri.clone(),
+            tos_uri: own.tos_uri.clone(),
+            intro: own.intro.clone(),
+            foot: own.foot.clone(),
+        }
+    }
+
+    /// The path of the style sheet with its colours.
+    pub const STYLE_PATH: &'static str = "/branding.css";
 
     /// The origin of its pages (RFC 6454 4), as browsers send it.
     pub fn origin(&self) -> &str {
@@ -159,7 +183,7 @@ mod tests {
             ("https://login.example:8443/acme/", "login.example:8443/acme", "https://login.example:8443"),
         ] {
             let issuer = scene::issuer(url, &host_and_prefix(url).1, 1);
-            assert_eq!((issuer.display_name(), issuer.origin()), (name, origin), "{url}");
+            assert_eq!((&*issuer.display_name(), issuer.origin()), (name, origin), "{url}");
         }
     }
 }

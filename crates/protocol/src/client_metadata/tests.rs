@@ -152,6 +152,9 @@ fn refusals_name_the_member() {
         ("client_secret", json!("abcdefg".repeat(9))),
         ("client_secret", json!("a secret with spaces, that is long enough")),
         ("logo_uri", json!("javascript:alert(1)")),
+        ("policy_uri#de", json!("javascript:alert(1)")),
+        ("client_name#de", json!("")),
+        ("client_name#de", json!(7)),
         ("delegation_mode", json!("both")),
         ("skip_consent", json!("yes")),
         ("redirect_uri_forms", json!(["anything"])),
@@ -656,4 +659,28 @@ fn addresses_that_are_told_of_logouts_are_kept_and_shown() {
     assert!(refused.map(drop).unwrap_err().description.contains("http_private_host"));
     let allowed = json!({ "backchannel_logout_uri": private, "redirect_uri_forms": ["http_private_host"] });
     assert!(patch(&client, object(allowed), NOW, &SeededRandom::new(1)).is_ok());
+}
+
+#[test]
+fn names_and_links_may_be_in_further_languages() {
+    let body = json!({
+        "client_name": "Shop", "redirect_uris": ["https://rp.example/"], "client_name#de": "Laden",
+        "client_name#pt-BR": "Loja", "policy_uri": "https://rp.example/privacy",
+        "policy_uri#de": "https://rp.example/datenschutz", "tos_uri#fr": null
+    });
+    let client = made(object(body)).client;
+    let names = ["de", "de-AT", "DE", "pt", "ja"].map(|language| client.display_name_in(language));
+    assert_eq!(names, ["Laden", "Laden", "Laden", "Loja", "Shop"]);
+    assert_eq!(client.displayed_in("policy_uri", "de").as_deref(), Some("https://rp.example/datenschutz"));
+    assert_eq!(client.displayed_in("policy_uri", "fr").as_deref(), Some("https://rp.example/privacy"));
+    assert_eq!(client.displayed_in("tos_uri", "fr"), None);
+    let mut many = json!({ "client_name": "Shop", "redirect_uris": ["https://rp.example/"] });
+    for number in 0..65 {
+        many[format!("client_name#x{number}")] = json!("Shop");
+    }
+    for wrong in ["client_name#", "client_name#d_e", "client_name#toolongsubtag", "contacts#de"] {
+        let body = json!({ "client_name": "x", "redirect_uris": ["https://rp.example/"], wrong: "Shop" });
+        assert!(create(object(body), NOW, &SeededRandom::new(5)).is_err(), "{wrong}");
+    }
+    assert!(create(object(many), NOW, &SeededRandom::new(5)).is_err());
 }

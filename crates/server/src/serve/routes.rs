@@ -18,6 +18,7 @@ use crate::endpoints;
 use symbolon_admin as admin;
 use symbolon_app::app::App;
 use symbolon_app::audit::RefusedRequest;
+use symbolon_app::http::language::{locale, page_language};
 use symbolon_app::http::{
     Answer, Context, Cors, Endpoint, ErrorAbout, Failure, host, preflight, preflight_with_credentials,
 };
@@ -119,6 +120,7 @@ fn at_endpoint(endpoint: &'static Endpoint, context: Context, request: Request<B
         let mut refused = failure.into_page(&ErrorAbout {
             request_id: Some(context.id.to_string()),
             prefix: &context.issuer.prefix,
+            language: page_language(locale(request.headers(), &context.issuer, None)),
             ..ErrorAbout::request(request.headers())
         });
         if let Ok(allow) = HeaderValue::try_from(endpoints::methods(endpoint.path)) {
@@ -153,7 +155,8 @@ pub fn management_router(app: &Arc<App>) -> Router {
 
 async fn not_found(context: Context, headers: http::HeaderMap) -> Response {
     let prefix = &context.issuer.prefix;
-    Failure::NotFound.into_page(&ErrorAbout { prefix, ..ErrorAbout::request(&headers) })
+    let language = page_language(locale(&headers, &context.issuer, None));
+    Failure::NotFound.into_page(&ErrorAbout { prefix, language, ..ErrorAbout::request(&headers) })
 }
 
 /// RFC 9110 15.5.6: the router adds `Allow`.

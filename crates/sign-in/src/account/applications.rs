@@ -76,12 +76,12 @@ async fn page(
     }
     let status = status(notice.as_ref());
     let page = ApplicationsPage {
-        language: Language::English,
-        issuer_name: context.issuer.display_name().to_owned(),
+        language: person.language,
+        issuer_name: context.issuer.display_name(),
         frame: person.frame(context, PLACE, notice),
         applications,
     };
-    person.page(context, status, page.render_below(&context.issuer.prefix))
+    person.page(context, status, page.render_for(&context.issuer.prefix, &context.issuer.brand()))
 }
 
 fn view(id: &ClientId, name: &str, grant: Grant) -> ApplicationView {

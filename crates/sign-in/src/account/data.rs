@@ -54,15 +54,15 @@ async fn page(
     let asks_password = !is_very_fresh(context, person) && person.hash(context).await?.is_some();
     let status = status(notice.as_ref());
     let page = AccountDataPage {
-        language: Language::English,
-        issuer_name: context.issuer.display_name().to_owned(),
+        language: person.language,
+        issuer_name: context.issuer.display_name(),
         frame: person.frame(context, PLACE, notice),
         export: format!("{}{EXPORT}", context.issuer.prefix),
         may_delete: context.issuer.settings.load().self_deletion,
         asks_password,
         login_name: person.login_name().to_owned(),
     };
-    person.page(context, status, page.render_below(&context.issuer.prefix))
+    person.page(context, status, page.render_for(&context.issuer.prefix, &context.issuer.brand()))
 }
 
 fn is_very_fresh(context: &Context, person: &Person) -> bool {
@@ -206,9 +206,9 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
     delete(&call.context, &person).await?;
     let issuer = &call.context.issuer;
     let page =
-        AccountDeletedPage { language: Language::English, issuer_name: issuer.display_name().to_owned() };
-    let page = page.render_below(&issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
-    let mut response = html(StatusCode::OK, page, &Policy::default());
+        AccountDeletedPage { language: person.language, issuer_name: issuer.display_name() };
+    let page = page.render_for(&issuer.prefix, &issuer.brand()).map_err(|error| Failure::Internal(error.to_string()))?;
+    let mut response = html(StatusCode::OK, page, &Policy { language: person.language, ..Policy::default() });
     remove_session_cookies(issuer, response.headers_mut());
     Ok(response)
 }

@@ -35,6 +35,8 @@ struct Person {
     session: Arc<Session>,
     user: Arc<User>,
     browser: Browser,
+    /// The language of the pages.
+    language: Language,
 }
 
 /// Who asks for an account page.
@@ -72,7 +74,8 @@ async fn signed_in(call: &mut Call) -> Result<Option<Person>, Failure> {
     let user = app.store.user(&issuer.id, &session.user).await?;
     let Some(user) = user.filter(|user| user.may_sign_in()) else { return Ok(None) };
     let browser = Browser::of_or_new(&received.headers, issuer, &*app.random);
-    Ok(Some(Person { session, user, browser }))
+    let language = call.language();
+    Ok(Some(Person { session, user, browser, language }))
 }
 
 impl Person {
@@ -125,7 +128,7 @@ impl Person {
         page: Result<String, RenderError>,
     ) -> Result<Response, Failure> {
         let page = page.map_err(|error| Failure::Internal(error.to_string()))?;
-        let mut response = html(status, page, &Policy::default());
+        let mut response = html(status, page, &Policy { language: self.language, ..Policy::default() });
         if let Some(cookie) = self.browser.cookie(&context.issuer) {
             response.headers_mut().append(header::SET_COOKIE, cookie);
         }
@@ -185,11 +188,11 @@ pub(super) async fn overview(call: &mut Call) -> Result<Response, Failure> {
     };
     let context = &call.context;
     let page = AccountPage {
-        language: Language::English,
-        issuer_name: context.issuer.display_name().to_owned(),
+        language: person.language,
+        issuer_name: context.issuer.display_name(),
         frame: person.frame(context, place, told(call)),
     };
-    person.page(context, StatusCode::OK, page.render_below(&context.issuer.prefix))
+    person.page(context, StatusCode::OK, page.render_for(&context.issuer.prefix, &context.issuer.brand()))
 }
 
 /// The details of an audit record about what a person did to their own account.

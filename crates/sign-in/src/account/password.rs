@@ -141,12 +141,12 @@ fn page(
     let context = &call.context;
     let status = status(notice.as_ref());
     let page = PasswordPage {
-        language: Language::English,
-        issuer_name: context.issuer.display_name().to_owned(),
+        language: person.language,
+        issuer_name: context.issuer.display_name(),
         frame: person.frame(context, PLACE, notice),
         login_name: person.login_name().to_owned(),
         has_password: hash.is_some(),
         state: state(context, hash),
     };
-    person.page(context, status, page.render_below(&context.issuer.prefix))
+    person.page(context, status, page.render_for(&context.issuer.prefix, &context.issuer.brand()))
 }

@@ -214,8 +214,8 @@ fn page(
     });
     let status = status(notice.as_ref());
     let page = ProfilePage {
-        language: Language::English,
-        issuer_name: context.issuer.display_name().to_owned(),
+        language: person.language,
+        issuer_name: context.issuer.display_name(),
         frame: person.frame(context, PLACE, notice),
         email: shown.email.clone(),
         email_verified: shown.email_verified,
@@ -223,7 +223,7 @@ fn page(
         attributes: settings.attributes.definitions().iter().filter_map(|own| field(own, shown)).collect(),
         seen: person.user.updated_at.millis(),
     };
-    person.page(context, status, page.render_below(&context.issuer.prefix))
+    person.page(context, status, page.render_for(&context.issuer.prefix, &context.issuer.brand()))
 }
 
 /// How an attribute is shown; `None` if the person may neither see nor write it.

@@ -70,13 +70,13 @@ async fn page(call: &mut Call, person: &Person, notice: Option<AccountNotice>) -
     sessions.sort_by_key(|session| !session.is_this);
     let status = status(notice.as_ref());
     let page = SessionsPage {
-        language: Language::English,
-        issuer_name: context.issuer.display_name().to_owned(),
+        language: person.language,
+        issuer_name: context.issuer.display_name(),
         frame: person.frame(context, PLACE, notice),
         sessions,
         total: found.total,
     };
-    person.page(context, status, page.render_below(&context.issuer.prefix))
+    person.page(context, status, page.render_for(&context.issuer.prefix, &context.issuer.brand()))
 }
 
 fn view(person: &Person, listed: &ListedSession) -> SessionView {

@@ -74,7 +74,8 @@ pub(super) async fn send(call: &mut Call) -> Result<Response, Failure> {
         let minutes = u32::try_from(LIVES.as_secs() / 60).unwrap_or(u32::MAX);
         let code = SecretString::new(new.code.expose().to_owned());
         let message = Message::EmailCode { code, minutes };
-        let language = mail_language(&call.received.headers);
+        // What the person wrote into the profile, then what this browser prefers.
+        let language = mail_language_of(call, user.profile.locale.as_deref());
         Some(Mail { to: user.email.clone()?, language, user: Some(user.id.clone()), message })
     });
     let context = call.context.clone();

@@ -98,6 +98,6 @@ pub(crate) const fn reason_of(why: PasskeyRefused) -> Reason {
 /// [`Failure::Internal`]: the issuer's URL has no host.
 pub(crate) fn relying_party(context: &Context, origin: &str) -> Result<RelyingParty, Failure> {
     let issuer = &context.issuer;
-    RelyingParty::new(&issuer.url, issuer.display_name(), origin)
+    RelyingParty::new(&issuer.url, &issuer.display_name(), origin)
         .ok_or_else(|| Failure::Internal("the issuer's URL has no host for passkeys".to_owned()))
 }

@@ -155,8 +155,8 @@ fn page(
     let Call { context, received, .. } = call;
     let wanted = interaction.pending.authorization.as_ref();
     let page = ForgotPasswordPage {
-        language: Language::English,
-        issuer_name: context.issuer.display_name().to_owned(),
+        language: interaction.language,
+        issuer_name: context.issuer.display_name(),
         action: format!("{}{PATH}", context.issuer.prefix),
         transaction: interaction.seal(context)?,
         csrf: interaction.csrf_token(context, Purpose::ForgotPassword, ""),
@@ -165,8 +165,8 @@ fn page(
         error,
     };
     let page =
-        page.render_below(&context.issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
-    let mut response = html(status(error), page, &Policy::default());
+        page.render_for(&context.issuer.prefix, &context.issuer.brand()).map_err(|error| Failure::Internal(error.to_string()))?;
+    let mut response = html(status(error), page, &Policy { language: interaction.language, ..Policy::default() });
     if let Some(RecoveryError::TooManyAttempts { retry_after_seconds }) = error {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(retry_after_seconds));
     }

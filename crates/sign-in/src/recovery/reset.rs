@@ -194,7 +194,7 @@ impl LiveLink {
 /// The page for a link that does not work.
 fn over(call: &Call) -> Result<Response, Failure> {
     let again = format!("{}{PATH}", call.context.issuer.prefix);
-    notice(&call.context, StatusCode::GONE, Notice::LinkOver, Some(again))
+    notice((&call.context, call.language()), StatusCode::GONE, Notice::LinkOver, Some(again))
 }
 
 /// The page, before or after an attempt.
@@ -202,8 +202,8 @@ fn page(call: &Call, link: &LiveLink, error: Option<RecoveryError>) -> Result<Re
     let Context { app, issuer, .. } = &call.context;
     let browser = Browser::of_or_new(&call.received.headers, issuer, &*app.random);
     let page = ResetPasswordPage {
-        language: Language::English,
-        issuer_name: issuer.display_name().to_owned(),
+        language: call.language(),
+        issuer_name: issuer.display_name(),
         user_name: link.user_name(),
         action: format!("{}{RESET}", issuer.prefix),
         link: link.sealed.clone(),
@@ -211,8 +211,8 @@ fn page(call: &Call, link: &LiveLink, error: Option<RecoveryError>) -> Result<Re
         asks_code: link.needs_code,
         error,
     };
-    let page = page.render_below(&issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
-    let mut response = html(status(error), page, &Policy::default());
+    let page = page.render_for(&issuer.prefix, &issuer.brand()).map_err(|error| Failure::Internal(error.to_string()))?;
+    let mut response = html(status(error), page, &Policy { language: call.language(), ..Policy::default() });
     if let Some(RecoveryError::TooManyAttempts { retry_after_seconds }) = error {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(retry_after_seconds));
     }

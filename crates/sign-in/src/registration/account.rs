@@ -182,5 +182,5 @@ pub(super) async fn sign_in(
 pub(super) fn exists(call: &Call, pending: &PendingRegistration) -> Result<Response, Failure> {
     let wanted = pending.authorization.as_ref();
     let to = onward::page_with(&call.context, &call.received, wanted, login_page::PATH)?;
-    notice(&call.context, StatusCode::CONFLICT, Notice::AccountExists, to)
+    notice((&call.context, call.language()), StatusCode::CONFLICT, Notice::AccountExists, to)
 }

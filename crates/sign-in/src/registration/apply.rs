@@ -169,7 +169,7 @@ pub(super) async fn page(
     let client_name = match &pending.authorization {
         Some(wanted) => {
             let asking = Asking::of(context, wanted).await?;
-            asking.client().map(|client| client.display_name().to_owned())
+            asking.client().map(|client| client.display_name())
         }
         None => None,
     };
@@ -183,8 +183,8 @@ pub(super) async fn page(
         _ => None,
     };
     let page = RegisterPage {
-        language: Language::English,
-        issuer_name: context.issuer.display_name().to_owned(),
+        language: interaction.language,
+        issuer_name: context.issuer.display_name(),
         client_name,
         action: format!("{}{PATH}", context.issuer.prefix),
         transaction: interaction.seal(context)?,
@@ -200,8 +200,8 @@ pub(super) async fn page(
         error,
     };
     let page =
-        page.render_below(&context.issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
-    let mut response = html(status, page, &Policy::default());
+        page.render_for(&context.issuer.prefix, &context.issuer.brand()).map_err(|error| Failure::Internal(error.to_string()))?;
+    let mut response = html(status, page, &Policy { language: interaction.language, ..Policy::default() });
     if let Some(seconds) = retry_after {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }

@@ -56,11 +56,11 @@ pub(in super::super) async fn link(call: &mut Call) -> Result<Response, Failure>
     match mailed_link::open::<PendingRegistration>(call)? {
         OpenedLink::Here(interaction) => ask(call, &interaction),
         OpenedLink::Elsewhere(code) => {
-            notice(&call.context, StatusCode::OK, Notice::OtherBrowser { code }, None)
+            notice((&call.context, call.language()), StatusCode::OK, Notice::OtherBrowser { code }, None)
         }
         OpenedLink::Over => {
             let again = Some(format!("{}{PATH}", call.context.issuer.prefix));
-            notice(&call.context, StatusCode::GONE, Notice::LinkOver, again)
+            notice((&call.context, call.language()), StatusCode::GONE, Notice::LinkOver, again)
         }
     }
 }
@@ -155,8 +155,8 @@ fn page(
     let pending = &interaction.pending;
     let again = onward::page_with(context, received, pending.authorization.as_ref(), PATH)?;
     let page = MailedCodePage {
-        language: Language::English,
-        issuer_name: context.issuer.display_name().to_owned(),
+        language: interaction.language,
+        issuer_name: context.issuer.display_name(),
         goal: MailedCodeGoal::Registration,
         email: pending.applicant.as_ref().map(|applicant| applicant.email.clone()).unwrap_or_default(),
         is_proven: pending.is_proven,
@@ -168,8 +168,8 @@ fn page(
         error,
     };
     let page =
-        page.render_below(&context.issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
-    let policy = Policy { leads_to_client: pending.authorization.is_some(), ..Policy::default() };
+        page.render_for(&context.issuer.prefix, &context.issuer.brand()).map_err(|error| Failure::Internal(error.to_string()))?;
+    let policy = Policy { leads_to_client: pending.authorization.is_some(), ..Policy { language: interaction.language, ..Policy::default() } };
     let mut response = html(status(error), page, &policy);
     if let Some(MailedCodeError::TooManyAttempts { retry_after_seconds }) = error {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(retry_after_seconds));

@@ -99,5 +99,5 @@ fn is_open(call: &Call, invitation: Option<&Invitation>) -> bool {
 /// The page that says that nobody registers here.
 fn closed(call: &Call, wanted: Option<&PendingAuthorization>) -> Result<Response, Failure> {
     let onward = onward::page_with(&call.context, &call.received, wanted, crate::login_page::PATH)?;
-    notice(&call.context, StatusCode::FORBIDDEN, Notice::RegistrationClosed, onward)
+    notice((&call.context, call.language()), StatusCode::FORBIDDEN, Notice::RegistrationClosed, onward)
 }

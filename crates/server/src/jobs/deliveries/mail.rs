@@ -117,7 +117,7 @@ impl MailCourier {
     async fn attempt(&self, handover: &Handover<'_>, mail: &Mail) -> Result<Attempt, &'static str> {
         let Handover { app, issuer, delivery } = handover;
         let render = |message| {
-            Rendered::new(message, mail.language, issuer.display_name(), &issuer.url)
+            Rendered::new(message, mail.language, &issuer.display_name(), &issuer.url)
                 .map_err(|_| "unrenderable")
         };
         let rendered = render(&mail.message)?;

@@ -165,11 +165,11 @@ fn page(
     let setup = SecondFactorSetup::new(key_uri.expose(), secret.typed_form().expose());
     let status = status(notice.as_ref());
     let page = GeneratorPage {
-        language: Language::English,
-        issuer_name: issuer.display_name().to_owned(),
+        language: person.language,
+        issuer_name: issuer.display_name(),
         frame: person.frame(context, PLACE, notice),
         setup: setup.map_err(|error| Failure::Internal(error.to_string()))?,
         sealed: Setup::seal(context, person, &secret)?,
     };
-    person.page(context, status, page.render_below(&issuer.prefix))
+    person.page(context, status, page.render_for(&issuer.prefix, &issuer.brand()))
 }

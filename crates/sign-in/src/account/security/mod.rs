@@ -175,12 +175,12 @@ fn recovery_codes_page(
     let issuer = &context.issuer;
     let (prefix, word) = (&issuer.prefix, then.word().unwrap_or_default());
     let page = RecoveryCodesPage {
-        language: Language::English,
-        issuer_name: issuer.display_name().to_owned(),
+        language: person.language,
+        issuer_name: issuer.display_name(),
         codes: codes.iter().map(|code| code.expose().to_owned()).collect(),
         continue_uri: format!("{prefix}{}?done={word}", PLACE.path()),
     };
-    person.page(context, StatusCode::OK, page.render_below(prefix))
+    person.page(context, StatusCode::OK, page.render_for(prefix, &call.context.issuer.brand()))
 }
 
 /// Whether everybody must have a second factor here.
@@ -205,8 +205,8 @@ async fn page(
     let set = app.store.authenticators(&issuer.id, &person.user.id).await?.set;
     let status = status(notice.as_ref());
     let page = SecurityPage {
-        language: Language::English,
-        issuer_name: issuer.display_name().to_owned(),
+        language: person.language,
+        issuer_name: issuer.display_name(),
         frame: person.frame(context, PLACE, notice),
         may_add_passkey: passkey::has_room(&person.user, &set),
         rp_id: relying_party(context, issuer.origin())?.id().to_owned(),
@@ -216,7 +216,7 @@ async fn page(
         recovery_codes: set.recovery_codes.len(),
         passkeys: set.passkeys.into_iter().map(view).collect(),
     };
-    person.page(context, status, page.render_below(&issuer.prefix))
+    person.page(context, status, page.render_for(&issuer.prefix, &issuer.brand()))
 }
 
 fn view(passkey: Passkey) -> PasskeyView {

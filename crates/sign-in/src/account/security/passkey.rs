@@ -154,10 +154,10 @@ async fn page(
     let options = relying_party(context, origin)?.creation_options(account, &set.passkeys, &challenge);
     let status = status(notice.as_ref());
     let page = NewPasskeyPage {
-        language: Language::English,
-        issuer_name: issuer.display_name().to_owned(),
+        language: person.language,
+        issuer_name: issuer.display_name(),
         frame: person.frame(context, PLACE, notice),
         options: options.to_string(),
     };
-    person.page(context, status, page.render_below(&issuer.prefix))
+    person.page(context, status, page.render_for(&issuer.prefix, &issuer.brand()))
 }

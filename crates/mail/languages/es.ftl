@@ -1,0 +1,66 @@
+# El correo en español. El significado de los nombres está en en.ftl.
+
+minutes = { $count ->
+    [one] 1 minuto
+   *[other] { $count } minutos
+}
+hours = { $count ->
+    [one] 1 hora
+   *[other] { $count } horas
+}
+days = { $count ->
+    [one] 1 día
+   *[other] { $count } días
+}
+
+label-device = Dispositivo
+label-address = Dirección
+label-time = Hora
+label-passkey = Llave de acceso
+label-email = Nueva dirección
+footer = Este mensaje ha sido enviado por { $issuer }.
+
+email-code = Su código para { $issuer }
+    .text = Introduzca este código para iniciar sesión en { $issuer }:
+    .note = Es válido durante { $lifetime } y solo puede utilizarse una vez. No se lo dé a nadie, sea quien sea quien lo pida. Si no quería iniciar sesión, ignore este mensaje.
+
+magic-link = Iniciar sesión en { $issuer }
+    .text = Abra este enlace para iniciar sesión en { $issuer }.
+    .action = Iniciar sesión
+    .note = Es válido durante { $lifetime } y solo puede utilizarse una vez. Si no quería iniciar sesión, ignore este mensaje y no lo reenvíe.
+
+reset-password = Una nueva contraseña para { $issuer }
+    .text = Alguien ha solicitado una nueva contraseña para su cuenta en { $issuer }. Si ha sido usted, abra este enlace y elija una.
+    .action = Elegir una nueva contraseña
+    .note = Es válido durante { $lifetime } y solo puede utilizarse una vez. Si no ha sido usted, ignore este mensaje: su contraseña no cambia.
+
+verify-email = Confirme su dirección para { $issuer }
+    .text = Confirme que esta dirección es suya para que { $issuer } pueda utilizarla en su cuenta.
+    .action = Confirmar esta dirección
+    .note = El enlace es válido durante { $lifetime }. Si no ha introducido esta dirección en { $issuer }, ignore este mensaje.
+
+invitation = Su invitación a { $issuer }
+    .text = Se le invita a abrir una cuenta en { $issuer }.
+    .action = Abrir una cuenta
+    .note = La invitación es válida durante { $lifetime }. Si no la esperaba, ignore este mensaje.
+
+account-unknown = No hay ninguna cuenta en { $issuer }
+    .text = Alguien, quizá usted, ha introducido esta dirección en { $issuer }. Ninguna cuenta tiene esta dirección.
+    .action = Abrir una cuenta
+    .note = Si ha sido usted, quizá se registró con otra dirección. Si no, ignore este mensaje.
+
+new-device = Nuevo inicio de sesión en { $issuer }
+    .text = Alguien ha iniciado sesión en su cuenta en { $issuer } con un dispositivo que no se había utilizado antes.
+    .note = Si ha sido usted, no tiene que hacer nada. Si no, cambie su contraseña y cierre todas las sesiones.
+
+new-passkey = Nueva llave de acceso en { $issuer }
+    .text = Se ha añadido una llave de acceso a su cuenta en { $issuer }.
+    .note = Si ha sido usted, no tiene que hacer nada. Si no, inicie sesión, elimine la llave de acceso, cambie su contraseña y cierre todas las sesiones.
+
+password-changed = Se ha cambiado su contraseña en { $issuer }
+    .text = Se ha cambiado la contraseña de su cuenta en { $issuer }.
+    .note = Si ha sido usted, no tiene que hacer nada. Si no, solicite de inmediato una nueva contraseña y avise a los responsables de este servicio.
+
+email-changed = Se ha cambiado su dirección en { $issuer }
+    .text = Su cuenta en { $issuer } tiene ahora otra dirección. Este es el último mensaje a la anterior.
+    .note = Si ha sido usted, no tiene que hacer nada. Si no, avise a los responsables de este servicio.

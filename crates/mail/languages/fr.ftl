@@ -1,0 +1,66 @@
+# Le courrier en français. La signification des noms se trouve dans en.ftl. Devant « : » se trouve une espace insécable.
+
+minutes = { $count ->
+    [one] { $count } minute
+   *[other] { $count } minutes
+}
+hours = { $count ->
+    [one] { $count } heure
+   *[other] { $count } heures
+}
+days = { $count ->
+    [one] { $count } jour
+   *[other] { $count } jours
+}
+
+label-device = Appareil
+label-address = Adresse
+label-time = Heure
+label-passkey = Clé d’accès
+label-email = Nouvelle adresse
+footer = Ce message a été envoyé par { $issuer }.
+
+email-code = Votre code pour { $issuer }
+    .text = Saisissez ce code pour vous connecter à { $issuer } :
+    .note = Il est valable { $lifetime } et ne peut servir qu’une fois. Ne le donnez à personne, qui que ce soit qui le demande. Si vous ne vouliez pas vous connecter, ignorez ce message.
+
+magic-link = Connexion à { $issuer }
+    .text = Ouvrez ce lien pour vous connecter à { $issuer }.
+    .action = Se connecter
+    .note = Il est valable { $lifetime } et ne peut servir qu’une fois. Si vous ne vouliez pas vous connecter, ignorez ce message et ne le transférez pas.
+
+reset-password = Un nouveau mot de passe pour { $issuer }
+    .text = Quelqu’un a demandé un nouveau mot de passe pour votre compte chez { $issuer }. Si c’était vous, ouvrez ce lien et choisissez-en un.
+    .action = Choisir un nouveau mot de passe
+    .note = Il est valable { $lifetime } et ne peut servir qu’une fois. Si ce n’était pas vous, ignorez ce message : votre mot de passe reste inchangé.
+
+verify-email = Confirmez votre adresse pour { $issuer }
+    .text = Confirmez que cette adresse vous appartient, afin que { $issuer } puisse l’utiliser pour votre compte.
+    .action = Confirmer cette adresse
+    .note = Le lien est valable { $lifetime }. Si vous n’avez pas saisi cette adresse chez { $issuer }, ignorez ce message.
+
+invitation = Votre invitation à { $issuer }
+    .text = Vous êtes invité à ouvrir un compte chez { $issuer }.
+    .action = Ouvrir un compte
+    .note = L’invitation est valable { $lifetime }. Si vous ne l’attendiez pas, ignorez ce message.
+
+account-unknown = Aucun compte chez { $issuer }
+    .text = Quelqu’un, peut-être vous, a saisi cette adresse chez { $issuer }. Aucun compte n’a cette adresse.
+    .action = Ouvrir un compte
+    .note = Si c’était vous, vous vous êtes peut-être inscrit avec une autre adresse. Sinon, ignorez ce message.
+
+new-device = Nouvelle connexion à { $issuer }
+    .text = Quelqu’un s’est connecté à votre compte chez { $issuer } avec un appareil qui n’avait pas encore été utilisé pour cela.
+    .note = Si c’était vous, il n’y a rien à faire. Sinon, changez votre mot de passe et fermez toutes les sessions.
+
+new-passkey = Nouvelle clé d’accès chez { $issuer }
+    .text = Une clé d’accès a été ajoutée à votre compte chez { $issuer }.
+    .note = Si c’était vous, il n’y a rien à faire. Sinon, connectez-vous, supprimez la clé d’accès, changez votre mot de passe et fermez toutes les sessions.
+
+password-changed = Votre mot de passe chez { $issuer } a été changé
+    .text = Le mot de passe de votre compte chez { $issuer } a été changé.
+    .note = Si c’était vous, il n’y a rien à faire. Sinon, demandez tout de suite un nouveau mot de passe et prévenez les responsables de ce service.
+
+email-changed = Votre adresse chez { $issuer } a été changée
+    .text = Votre compte chez { $issuer } a maintenant une autre adresse. Ceci est le dernier message envoyé à l’ancienne.
+    .note = Si c’était vous, il n’y a rien à faire. Sinon, prévenez les responsables de ce service.

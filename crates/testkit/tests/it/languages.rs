@@ -1,0 +1,101 @@
+//! The language of pages and mail.
+
+use serde_json::json;
+use symbolon_testkit::{Answer, Browser};
+
+use crate::login::{Scene, hidden};
+
+/// What the page says of its language: the attributes of its root, `Content-Language` and `Vary`.
+fn assert_language(page: &Answer, tag: &str, direction: &str, words: &str) {
+    let root = format!("<html lang=\"{tag}\" dir=\"{direction}\">");
+    assert!(page.body.contains(&root) && page.body.contains(words), "{tag}: {page:?}");
+    assert_eq!(page.header("content-language"), Some(tag), "{page:?}");
+    assert_eq!(page.header("vary"), Some("accept-language, cookie"), "{page:?}");
+}
+
+fn german(browser: &Browser, path: &str) -> Answer {
+    browser.get_with(path, &[("accept-language", "de-AT,de;q=0.9,en;q=0.5"), ("accept", "text/html")])
+}
+
+#[test]
+fn the_browser_decides_then_the_issuer() {
+    let scene = Scene::new();
+    let browser = scene.server.browser();
+    assert_language(&browser.get("/"), "en", "ltr", "Discovery document");
+    assert_language(&german(&browser, "/"), "de", "ltr", "Discovery-Dokument");
+    assert_language(&german(&browser, "/no-such-page"), "de", "ltr", "Hier gibt es nichts");
+    let refused = german(&browser, "/authorize?client_id=nobody");
+    assert_language(&refused, "de", "ltr", "Diese Anfrage kann nicht ausgeführt werden");
+    let set = |value| scene.server.admin("PATCH", "/settings", Some(json!({ "default_language": value })));
+    assert_eq!(set(json!("ar")).status, 200);
+    assert_language(&browser.get("/"), "ar", "rtl", "مستند الاكتشاف");
+    assert_language(&german(&browser, "/"), "de", "ltr", "Discovery-Dokument");
+    assert_eq!(set(json!("tlh")).status, 400);
+    assert_eq!(set(json!(null)).status, 200);
+    assert_language(&browser.get("/"), "en", "ltr", "Discovery document");
+}
+
+#[test]
+fn the_application_decides_before_cookie_and_browser() {
+    let scene = Scene::new();
+    let browser = scene.server.browser();
+    browser.set_cookie("symbolon_language", "fr");
+    assert_language(&german(&browser, "/"), "fr", "ltr", "Document de découverte");
+    let request = scene.rp.authorization_request().with("ui_locales", "tlh ja-JP de");
+    let page = scene.at_login(&browser, &request);
+    assert_language(&page, "ja", "ltr", "パスワード");
+    let wrong = Scene::sign_in(&browser, &page, "nobody@example.com", "wrong");
+    assert_eq!(wrong.status, 403);
+    assert_language(&wrong, "ja", "ltr", "ユーザー名またはパスワードが正しくありません。");
+    let signed_in = Scene::sign_in(&browser, &wrong, &scene.demo.email, &scene.demo.password);
+    assert_language(&Scene::to_consent(&browser, &signed_in), "ja", "ltr", "許可する");
+    let refused = browser.get_with("/authorize?client_id=nobody&ui_locales=es", &[("accept", "text/html")]);
+    assert_language(&refused, "es", "ltr", "No se puede completar esta solicitud");
+    browser.set_cookie("symbolon_language", "../tlh");
+    assert_language(&german(&browser, "/"), "de", "ltr", "Discovery-Dokument");
+}
+
+#[test]
+fn a_choice_holds_for_the_sign_in_and_stays_in_the_browser() {
+    let scene = Scene::new();
+    let browser = scene.server.browser();
+    let request = scene.rp.authorization_request().with("ui_locales", "de");
+    let page = scene.at_login(&browser, &request);
+    assert_language(&page, "de", "ltr", "<span aria-current=\"true\">Deutsch</span>");
+    let (transaction, _) = hidden(&page);
+    let chosen = browser.get(&format!("/login?transaction={transaction}&language=ar"));
+    assert_language(&chosen, "ar", "rtl", "كلمة المرور");
+    assert_eq!(browser.cookie("symbolon_language").as_deref(), Some("ar"));
+    let signed_in = Scene::sign_in(&browser, &chosen, &scene.demo.email, &scene.demo.password);
+    let consent = Scene::to_consent(&browser, &signed_in);
+    assert_language(&consent, "ar", "rtl", "سماح");
+    let allowed = Scene::decide(&browser, &consent, "allow");
+    assert!(allowed.redirected("code").is_some(), "{allowed:?}");
+    assert_language(&german(&browser, "/"), "ar", "rtl", "مستند الاكتشاف");
+    let logout = browser.get("/logout?ui_locales=fr");
+    assert_language(&logout, "fr", "ltr", "Se déconnecter");
+    let (transaction, csrf) = hidden(&logout);
+    let form = [("transaction", &*transaction), ("csrf_token", &*csrf), ("decision", "confirm")];
+    let out = browser.post("/logout/confirm", &form);
+    assert_language(&out, "fr", "ltr", "Vous êtes déconnecté");
+}
+
+#[test]
+fn what_is_no_language_is_ignored_and_a_repeated_choice_refused() {
+    let scene = Scene::new();
+    let browser = scene.server.browser();
+    let page = scene.at_login(&browser, &scene.rp.authorization_request());
+    let (transaction, _) = hidden(&page);
+    let ignored = browser.get(&format!("/login?transaction={transaction}&language=%3Cscript%3E"));
+    assert_language(&ignored, "en", "ltr", "Password");
+    assert!(browser.cookie("symbolon_language").is_none());
+    let twice = browser.get(&format!("/login?transaction={transaction}&language=de&language=fr"));
+    assert_eq!(twice.status, 400);
+}
+
+#[test]
+fn discovery_lists_the_languages() {
+    let scene = Scene::new();
+    let document = scene.server.browser().get("/.well-known/openid-configuration").json();
+    assert_eq!(document["ui_locales_supported"], json!(["en", "de", "es", "fr", "ja", "ar"]));
+}

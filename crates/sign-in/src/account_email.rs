@@ -13,7 +13,7 @@ use serde_json::json;
 use symbolon_crypto::secret::SecretString;
 use symbolon_mail::{Language as MailLanguage, Mail, Message};
 use symbolon_pages::{
-    AccountPlace, EmailError, EmailPage, Language, MailedCodeError, MailedCodeGoal, MailedCodePage, Notice,
+    AccountPlace, EmailError, EmailPage, MailedCodeError, MailedCodeGoal, MailedCodePage, Notice,
     PasswordField,
 };
 use symbolon_protocol::email_address;
@@ -161,7 +161,8 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
     let code = SecretString::new(code.expose().to_owned());
     let minutes = u32::try_from(LIVES.as_secs() / 60).unwrap_or(u32::MAX);
     let message = Message::VerifyEmail { code: Some(code), url, minutes };
-    let (user, language) = (person.user.id.clone(), mail_language(&received.headers));
+    let (user, language) =
+        (person.user.id.clone(), mail_language(call.language(), person.user.profile.locale.as_deref()));
     after_answer(context, tell(context.clone(), (email.to_owned(), user), language, message)).await;
     let to = address(context, VERIFY, &interaction.seal(context)?);
     Ok(onward::lead(received, &to, interaction.browser.cookie(issuer)))
@@ -252,10 +253,12 @@ pub(super) async fn verify(call: &mut Call) -> Result<Response, Failure> {
         return code_page(call, &interaction, Some(MailedCodeError::UsedUp));
     }
     durable.wait().await?;
-    let language = mail_language(&call.received.headers);
+    let language = mail_language(call.language(), None);
     match set_email(&context, &user, code.email(), language).await? {
         Change::Made => Ok(redirect(true, &format!("{}{DONE}", context.issuer.prefix))),
-        Change::Taken | Change::Gone => notice(&context, StatusCode::CONFLICT, Notice::AccountExists, None),
+        Change::Taken | Change::Gone => {
+            notice((&context, call.language()), StatusCode::CONFLICT, Notice::AccountExists, None)
+        }
     }
 }
 
@@ -322,7 +325,9 @@ fn page(call: &Call, person: &Person, error: Option<EmailError>) -> Result<Respo
         back_uri: format!("{}{}", issuer.prefix, AccountPlace::Profile.path()),
         error,
     };
-    let page = page.render_for(&issuer.prefix, &issuer.brand()).map_err(|error| Failure::Internal(error.to_string()))?;
+    let page = page
+        .render_for(&issuer.prefix, &issuer.brand())
+        .map_err(|error| Failure::Internal(error.to_string()))?;
     let status = match error {
         None => StatusCode::OK,
         Some(EmailError::Email) => StatusCode::BAD_REQUEST,
@@ -357,9 +362,11 @@ fn code_page(
         again_uri: format!("{}{PATH}", context.issuer.prefix),
         error,
     };
-    let page =
-        page.render_for(&context.issuer.prefix, &context.issuer.brand()).map_err(|error| Failure::Internal(error.to_string()))?;
-    let mut response = html(status(error), page, &Policy { language: interaction.language, ..Policy::default() });
+    let page = page
+        .render_for(&context.issuer.prefix, &context.issuer.brand())
+        .map_err(|error| Failure::Internal(error.to_string()))?;
+    let mut response =
+        html(status(error), page, &Policy { language: interaction.language, ..Policy::default() });
     if let Some(MailedCodeError::TooManyAttempts { retry_after_seconds }) = error {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(retry_after_seconds));
     }

@@ -22,7 +22,9 @@ use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::Durable;
 
-use crate::interaction::{Interaction, Page, PendingAuthorization, chosen_language, client_of, root, to_root};
+use crate::interaction::{
+    Interaction, Page, PendingAuthorization, chosen_language, client_of, root, to_root,
+};
 use crate::sign_in_goal::{AccountGoal, SignInGoal};
 use crate::{consent_page, login_page, second_factor_page};
 use symbolon_app::audit::RefusedRequest;

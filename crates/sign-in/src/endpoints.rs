@@ -12,8 +12,8 @@ use symbolon_telemetry::Endpoint as Label;
 use crate::account::security::{generator, passkey};
 use crate::interaction::Page;
 use crate::{
-    account, account_email, authorize, branding, check_session, consent, consent_page, login, login_page, logout,
-    outbox, recovery, registration, root_page, second_factor, second_factor_page,
+    account, account_email, authorize, branding, check_session, consent, consent_page, login, login_page,
+    logout, outbox, recovery, registration, root_page, second_factor, second_factor_page,
 };
 
 /// A row for a page and its form.

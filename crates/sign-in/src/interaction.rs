@@ -101,7 +101,7 @@ impl Pending for PendingAuthorization {
     const PURPOSE: &'static str = "authorization";
 
     fn ui_locales(&self) -> Option<String> {
-        Params::parse(self.request.as_bytes()).ok()?.get("ui_locales").ok()?.map(str::to_owned)
+        Params::parse(self.request()?.as_bytes()).ok()?.get("ui_locales").ok()?.map(str::to_owned)
     }
 
     fn forget(&mut self, now: Option<Timestamp>) {

@@ -18,7 +18,8 @@ pub(super) fn notice(
 ) -> Result<Response, Failure> {
     let issuer_name = context.issuer.display_name();
     let page = NoticePage { language, issuer_name, notice, onward };
-    let page =
-        page.render_for(&context.issuer.prefix, &context.issuer.brand()).map_err(|error| Failure::Internal(error.to_string()))?;
+    let page = page
+        .render_for(&context.issuer.prefix, &context.issuer.brand())
+        .map_err(|error| Failure::Internal(error.to_string()))?;
     Ok(html(status, page, &Policy { language, ..Policy::default() }))
 }

@@ -32,6 +32,7 @@ fn configured() -> config::RateLimits {
             address: per_minute(60),
             success: per_minute(5),
             email_codes: per_minute(3),
+            mails: None,
             account_in_flight: NonZeroU32::new(2),
             address_in_flight: NonZeroU32::new(3),
             sessions: None,

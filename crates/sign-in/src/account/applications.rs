@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use serde_json::json;
-use symbolon_pages::{AccountNotice, AccountPlace, ApplicationView, ApplicationsPage, Language, ScopeView};
+use symbolon_pages::{AccountNotice, AccountPlace, ApplicationView, ApplicationsPage, ScopeView};
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::ClientId;
 use symbolon_protocol::params::Params;

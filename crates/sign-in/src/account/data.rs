@@ -6,7 +6,7 @@ use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Map, Value, json};
 use symbolon_crypto::secret::SecretString;
-use symbolon_pages::{AccountDataPage, AccountDeletedPage, AccountNotice, AccountPlace, Language};
+use symbolon_pages::{AccountDataPage, AccountDeletedPage, AccountNotice, AccountPlace};
 use symbolon_protocol::attribute::Party;
 use symbolon_protocol::authenticator::{AuthenticatorSet, Passkey};
 use symbolon_protocol::event::Event;
@@ -205,9 +205,10 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
     }
     delete(&call.context, &person).await?;
     let issuer = &call.context.issuer;
-    let page =
-        AccountDeletedPage { language: person.language, issuer_name: issuer.display_name() };
-    let page = page.render_for(&issuer.prefix, &issuer.brand()).map_err(|error| Failure::Internal(error.to_string()))?;
+    let page = AccountDeletedPage { language: person.language, issuer_name: issuer.display_name() };
+    let page = page
+        .render_for(&issuer.prefix, &issuer.brand())
+        .map_err(|error| Failure::Internal(error.to_string()))?;
     let mut response = html(StatusCode::OK, page, &Policy { language: person.language, ..Policy::default() });
     remove_session_cookies(issuer, response.headers_mut());
     Ok(response)

@@ -5,7 +5,7 @@ use serde_json::json;
 use symbolon_crypto::encoding;
 use symbolon_crypto::secret::SecretString;
 use symbolon_mail::Message;
-use symbolon_pages::{AccountNotice, AccountPlace, Language, PasswordPage};
+use symbolon_pages::{AccountNotice, AccountPlace, PasswordPage};
 use symbolon_protocol::event::Event;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::password_policy::{self, PasswordFault};

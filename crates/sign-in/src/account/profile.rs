@@ -3,7 +3,7 @@
 use axum::response::Response;
 use serde_json::{Map, Value, json};
 use symbolon_pages::{
-    AccountNotice, AccountPlace, AttributeField, AttributeInput, Language, ProfileField, ProfilePage,
+    AccountNotice, AccountPlace, AttributeField, AttributeInput, ProfileField, ProfilePage,
 };
 use symbolon_protocol::attribute::{
     AttributeDefinition, AttributeSchema, AttributeType, AttributeValue, Attributes, Party,

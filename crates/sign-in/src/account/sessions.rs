@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use serde_json::json;
-use symbolon_pages::{AccountNotice, AccountPlace, Language, SessionView, SessionsPage};
+use symbolon_pages::{AccountNotice, AccountPlace, SessionView, SessionsPage};
 use symbolon_protocol::event::Event;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::session::AuthenticationMethod;

@@ -75,7 +75,7 @@ pub(super) async fn send(call: &mut Call) -> Result<Response, Failure> {
         let code = SecretString::new(new.code.expose().to_owned());
         let message = Message::EmailCode { code, minutes };
         // What the person wrote into the profile, then what this browser prefers.
-        let language = mail_language_of(call, user.profile.locale.as_deref());
+        let language = mail_language(call.language(), user.profile.locale.as_deref());
         Some(Mail { to: user.email.clone()?, language, user: Some(user.id.clone()), message })
     });
     let context = call.context.clone();

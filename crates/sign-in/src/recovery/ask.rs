@@ -4,7 +4,7 @@ use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
 use symbolon_crypto::secret::SecretString;
 use symbolon_mail::{Language as MailLanguage, Mail, Message};
-use symbolon_pages::{ForgotPasswordPage, Language, Notice, RecoveryError};
+use symbolon_pages::{ForgotPasswordPage, Notice, RecoveryError};
 use symbolon_protocol::email_address;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::precis::login_key;
@@ -38,7 +38,7 @@ pub(in super::super) async fn show(call: &mut Call) -> Result<Response, Failure>
     let Call { context, received, .. } = &*call;
     let params = Params::parse(received.encoded())?;
     if params.get("sent")?.is_some() {
-        return notice(context, StatusCode::OK, Notice::RecoverySent, None);
+        return notice((context, call.language()), StatusCode::OK, Notice::RecoverySent, None);
     }
     let authorization = match params.get("transaction")? {
         Some(_) => Some(Interaction::<PendingAuthorization>::open(context, received, &params)?.pending),
@@ -71,7 +71,7 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
     let asked = Asked {
         context: context.clone(),
         name: name.to_owned(),
-        language: mail_language(&received.headers),
+        language: mail_language(interaction.language, None),
         authorization: interaction.pending.authorization.clone(),
     };
     let work = async move {
@@ -164,9 +164,11 @@ fn page(
         sign_in_uri: onward::page_with(context, received, wanted, login_page::PATH)?,
         error,
     };
-    let page =
-        page.render_for(&context.issuer.prefix, &context.issuer.brand()).map_err(|error| Failure::Internal(error.to_string()))?;
-    let mut response = html(status(error), page, &Policy { language: interaction.language, ..Policy::default() });
+    let page = page
+        .render_for(&context.issuer.prefix, &context.issuer.brand())
+        .map_err(|error| Failure::Internal(error.to_string()))?;
+    let mut response =
+        html(status(error), page, &Policy { language: interaction.language, ..Policy::default() });
     if let Some(RecoveryError::TooManyAttempts { retry_after_seconds }) = error {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(retry_after_seconds));
     }

@@ -7,7 +7,7 @@ use http::{HeaderValue, StatusCode, header};
 use serde_json::json;
 use symbolon_crypto::secret::SecretString;
 use symbolon_mail::{Mail, Message};
-use symbolon_pages::{Language, Notice, RecoveryError, ResetPasswordPage, SecondFactorError};
+use symbolon_pages::{Notice, RecoveryError, ResetPasswordPage, SecondFactorError};
 use symbolon_protocol::event::Event;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::Reason;
@@ -96,13 +96,13 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
     }
     let mail = Mail {
         to: link.user.email.clone().unwrap_or_default(),
-        language: mail_language(&call.received.headers),
+        language: mail_language(call.language(), link.user.profile.locale.as_deref()),
         user: Some(link.user.id.clone()),
         message: Message::PasswordChanged { at: context.app.now() },
     };
     queue(&context, &mail).await;
     let to = onward::sign_in_page(&context, &call.received, link.contents.authorization.as_ref())?;
-    notice(&context, StatusCode::OK, Notice::PasswordReset, Some(to))
+    notice((&context, call.language()), StatusCode::OK, Notice::PasswordReset, Some(to))
 }
 
 /// Sets the password, once; false if the link was used, or overtaken, meanwhile. On return everything is durable.
@@ -211,7 +211,9 @@ fn page(call: &Call, link: &LiveLink, error: Option<RecoveryError>) -> Result<Re
         asks_code: link.needs_code,
         error,
     };
-    let page = page.render_for(&issuer.prefix, &issuer.brand()).map_err(|error| Failure::Internal(error.to_string()))?;
+    let page = page
+        .render_for(&issuer.prefix, &issuer.brand())
+        .map_err(|error| Failure::Internal(error.to_string()))?;
     let mut response = html(status(error), page, &Policy { language: call.language(), ..Policy::default() });
     if let Some(RecoveryError::TooManyAttempts { retry_after_seconds }) = error {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(retry_after_seconds));

@@ -4,7 +4,7 @@ use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
 use symbolon_crypto::secret::SecretString;
 use symbolon_mail::{Language as MailLanguage, Mail, Message};
-use symbolon_pages::{Language, Notice, PuzzleView, RegisterError, RegisterPage};
+use symbolon_pages::{Notice, PuzzleView, RegisterError, RegisterPage};
 use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::Reason;
 use symbolon_protocol::sign_in::email_code::EmailCode;
@@ -43,7 +43,7 @@ pub(in super::super) async fn show(call: &mut Call) -> Result<Response, Failure>
     }
     let is_over = invitation.as_ref().is_none_or(|own| !own.is_live(context.app.now()));
     if sealed.is_some() && is_over {
-        return notice(context, StatusCode::GONE, Notice::InvitationOver, None);
+        return notice((context, call.language()), StatusCode::GONE, Notice::InvitationOver, None);
     }
     let settings = context.issuer.settings.load_full();
     let email = invitation.as_ref().map_or("", |invitation| invitation.email.as_str());
@@ -95,7 +95,7 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
     }
     let email = applicant.email.clone();
     let code = mail_code(call, &mut interaction, applicant)?;
-    let language = mail_language(&call.received.headers);
+    let language = mail_language(call.language(), None);
     let link = mailed_link::link(&call.context, &interaction, None)?;
     let message = Message::Registration { code, url: link, minutes: minutes() };
     let task = tell(call.context.clone(), email, language, message);
@@ -169,7 +169,7 @@ pub(super) async fn page(
     let client_name = match &pending.authorization {
         Some(wanted) => {
             let asking = Asking::of(context, wanted).await?;
-            asking.client().map(|client| client.display_name())
+            asking.client().map(|client| client.display_name_in(interaction.language.tag()))
         }
         None => None,
     };
@@ -199,8 +199,9 @@ pub(super) async fn page(
         sign_in_uri: onward::page_with(context, received, pending.authorization.as_ref(), login_page::PATH)?,
         error,
     };
-    let page =
-        page.render_for(&context.issuer.prefix, &context.issuer.brand()).map_err(|error| Failure::Internal(error.to_string()))?;
+    let page = page
+        .render_for(&context.issuer.prefix, &context.issuer.brand())
+        .map_err(|error| Failure::Internal(error.to_string()))?;
     let mut response = html(status, page, &Policy { language: interaction.language, ..Policy::default() });
     if let Some(seconds) = retry_after {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));

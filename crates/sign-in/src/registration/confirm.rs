@@ -3,7 +3,7 @@
 use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
 use symbolon_crypto::secret::SecretString;
-use symbolon_pages::{Language, MailedCodeError, MailedCodeGoal, MailedCodePage, Notice, PasswordField};
+use symbolon_pages::{MailedCodeError, MailedCodeGoal, MailedCodePage, Notice, PasswordField};
 use symbolon_protocol::id::UserId;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::Reason;
@@ -167,9 +167,13 @@ fn page(
         again_uri: again.unwrap_or_else(|| format!("{}{PATH}", context.issuer.prefix)),
         error,
     };
-    let page =
-        page.render_for(&context.issuer.prefix, &context.issuer.brand()).map_err(|error| Failure::Internal(error.to_string()))?;
-    let policy = Policy { leads_to_client: pending.authorization.is_some(), ..Policy { language: interaction.language, ..Policy::default() } };
+    let page = page
+        .render_for(&context.issuer.prefix, &context.issuer.brand())
+        .map_err(|error| Failure::Internal(error.to_string()))?;
+    let policy = Policy {
+        leads_to_client: pending.authorization.is_some(),
+        ..Policy { language: interaction.language, ..Policy::default() }
+    };
     let mut response = html(status(error), page, &policy);
     if let Some(MailedCodeError::TooManyAttempts { retry_after_seconds }) = error {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(retry_after_seconds));

@@ -44,6 +44,8 @@ pub(super) async fn submit(
                 .await
         }
         Err(NotOpened::Exists) => account::exists(call, &interaction.pending),
-        Err(NotOpened::UsedUp) => notice((&call.context, call.language()), StatusCode::GONE, Notice::InvitationOver, None),
+        Err(NotOpened::UsedUp) => {
+            notice((&call.context, call.language()), StatusCode::GONE, Notice::InvitationOver, None)
+        }
     }
 }

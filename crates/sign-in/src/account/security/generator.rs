@@ -9,7 +9,7 @@ use symbolon_crypto::digest;
 use symbolon_crypto::encoding;
 use symbolon_crypto::secret::SecretBytes;
 use symbolon_mail::Message;
-use symbolon_pages::{AccountNotice, GeneratorPage, Language, SecondFactorSetup};
+use symbolon_pages::{AccountNotice, GeneratorPage, SecondFactorSetup};
 use symbolon_protocol::authenticator::Totp;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{Sid, UserId};
@@ -161,7 +161,7 @@ fn page(
 ) -> Result<Response, Failure> {
     let issuer = &context.issuer;
     let secret = secret.unwrap_or_else(|| TotpSecret::draw(&*context.app.random));
-    let key_uri = secret.key_uri(issuer.display_name(), person.login_name());
+    let key_uri = secret.key_uri(&issuer.display_name(), person.login_name());
     let setup = SecondFactorSetup::new(key_uri.expose(), secret.typed_form().expose());
     let status = status(notice.as_ref());
     let page = GeneratorPage {

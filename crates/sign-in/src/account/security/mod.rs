@@ -12,7 +12,7 @@ use http::StatusCode;
 use serde_json::json;
 use symbolon_crypto::encoding;
 use symbolon_mail::Message;
-use symbolon_pages::{AccountNotice, AccountPlace, Language, PasskeyView, RecoveryCodesPage, SecurityPage};
+use symbolon_pages::{AccountNotice, AccountPlace, PasskeyView, RecoveryCodesPage, SecurityPage};
 use symbolon_protocol::authenticator::Passkey;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::params::Params;
@@ -180,7 +180,7 @@ fn recovery_codes_page(
         codes: codes.iter().map(|code| code.expose().to_owned()).collect(),
         continue_uri: format!("{prefix}{}?done={word}", PLACE.path()),
     };
-    person.page(context, StatusCode::OK, page.render_for(prefix, &call.context.issuer.brand()))
+    person.page(context, StatusCode::OK, page.render_for(prefix, &issuer.brand()))
 }
 
 /// Whether everybody must have a second factor here.

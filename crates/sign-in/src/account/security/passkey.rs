@@ -5,7 +5,7 @@ use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use symbolon_mail::Message;
-use symbolon_pages::{AccountNotice, Language, NewPasskeyPage};
+use symbolon_pages::{AccountNotice, NewPasskeyPage};
 use symbolon_protocol::authenticator::{AuthenticatorSet, MOST_PASSKEYS, Passkey};
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{Sid, UserId};

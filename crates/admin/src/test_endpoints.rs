@@ -26,6 +26,7 @@ use crate::operation::{Operation, reference};
 use crate::{signing_keys, users};
 use symbolon_app::audit::ChangedFields;
 use symbolon_app::email_code;
+use symbolon_protocol::sign_in::email_code::LIVES;
 use symbolon_app::http::set_cookie;
 use symbolon_app::mail::MailOutcome;
 
@@ -122,7 +123,7 @@ async fn email_code(call: Call, payload: Payload) -> Answer {
         None if may_create => new_user(&call, &email).await?,
         _ => return Err(AdminError::not_found("there is no such active user")),
     };
-    let code = email_code::begin(&call.app, &call.issuer, &email, Some(user.clone()));
+    let code = email_code::begin(&call.app, &call.issuer, (&email, Some(user.clone())), LIVES);
     let code = code.map_err(AdminError::internal)?;
     Ok(created(&json!({
         "success": true,

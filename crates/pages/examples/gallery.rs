@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use symbolon_pages::{
     ConsentPage, ErrorPage, FormPostPage, IndexPage, Language, LoggedOutPage, LoginError, LoginPage,
-    LogoutPage, RenderError, ScopeView, SilentCallbackPage, WalkThroughPage, assets,
+    LoginStage, LoginWays, LogoutPage, PasskeyPrompt, RenderError, ScopeView, SilentCallbackPage, WalkThroughPage, assets,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -60,6 +60,13 @@ fn login(hint: Option<&str>, error: Option<LoginError>) -> LoginPage {
         csrf: "c-1".into(),
         login_hint: hint.map(Into::into),
         error,
+        ways: LoginWays {
+            password: true,
+            passkey: Some(PasskeyPrompt { action: "/login/passkey".into(), options: "{}".into(), unknown: None }),
+            email_code: Some("/login/email-code".into()),
+            asks_for_support: true,
+        },
+        stage: LoginStage::AllAtOnce,
     }
 }
 

@@ -44,6 +44,7 @@ pub(crate) struct Files {
     pub(crate) mark: String,
     pub(crate) form_post: String,
     pub(crate) submit_once: String,
+    pub(crate) passkey: String,
     pub(crate) walkthrough: String,
     pub(crate) silent_callback: String,
     all: Vec<Asset>,
@@ -55,6 +56,7 @@ static FILES: LazyLock<Files> = LazyLock::new(|| {
     let mark = Asset::new("mark", "svg", "image/svg+xml", include_str!("../assets/mark.svg").into());
     let form_post = Asset::script("form-post", include_str!("../assets/form-post.js").into());
     let submit_once = Asset::script("submit-once", include_str!("../assets/submit-once.js").into());
+    let passkey = Asset::script("passkey", include_str!("../assets/passkey.js").into());
     let silent_callback =
         Asset::script("silent-callback", include_str!("../assets/silent-callback.js").into());
     // A module names the modules that it imports by their fingerprinted paths, so its own fingerprint covers them.
@@ -69,9 +71,10 @@ static FILES: LazyLock<Files> = LazyLock::new(|| {
         mark: mark.path.clone(),
         form_post: form_post.path.clone(),
         submit_once: submit_once.path.clone(),
+        passkey: passkey.path.clone(),
         walkthrough: walkthrough.path.clone(),
         silent_callback: silent_callback.path.clone(),
-        all: vec![style, mark, form_post, submit_once, silent_callback, oidc, walkthrough],
+        all: vec![style, mark, form_post, submit_once, passkey, silent_callback, oidc, walkthrough],
     }
 });
 

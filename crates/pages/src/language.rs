@@ -93,9 +93,15 @@ impl Text for Phrase {
 
 texts! {
     &'static str {
-        login_title, username, password, sign_in, cancel,
+        login_title, username, username_or_email, password, sign_in, cancel, login_next, login_other_name,
+        login_email_code, login_passkey_refused, login_name_missing,
+        passkey_sign_in, passkey_needs_script,
+        passkey_offer_title, passkey_offer_text, passkey_offer_create, passkey_offer_later, passkey_offer_failed,
+        email_code_title, email_code_label, email_code_wrong, email_code_spent, email_code_again,
+        email_code_other_way,
         login_invalid_credentials, login_busy, login_expired, one_second,
         second_factor_title, second_factor_code, second_factor_hint, second_factor_wrong, second_factor_confirm,
+        second_factor_passkey, second_factor_use_passkey, second_factor_passkey_refused, second_factor_skip,
         second_factor_setup_title, second_factor_setup_scan, second_factor_setup_type, second_factor_setup_qr,
         recovery_codes_title, recovery_codes_text, recovery_codes_continue,
         consent_allow, consent_deny, consent_not_you,
@@ -112,6 +118,7 @@ texts! {
     }
     Phrase {
         login_continue, login_too_many_attempts, seconds, minutes,
+        email_code_sent, email_code_hint, email_code_too_soon, second_factor_remember,
         consent_title, consent_asks, consent_signed_in, consent_redirect,
         logout_client, logout_signed_in, logged_out_return, error_hint_client,
     }

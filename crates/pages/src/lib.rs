@@ -9,7 +9,7 @@
 //! |---|---|
 //! | all | `style-src 'self'; img-src 'self' data:` |
 //! | all but [`SilentCallbackPage`] | `frame-ancestors 'none'` |
-//! | [`LoginPage`], [`ConsentPage`], [`LogoutPage`] | `script-src 'self'`; no `form-action`: browsers apply it to the redirects after a form too, also those that the client makes |
+//! | [`LoginPage`], [`EmailCodePage`], [`PasskeyOfferPage`], [`ConsentPage`], [`LogoutPage`] | `script-src 'self'`; no `form-action`: browsers apply it to the redirects after a form too, also those that the client makes |
 //! | [`FormPostPage`] | `script-src 'self'`, no `form-action` |
 //! | [`WalkThroughPage`] | `script-src 'self'; connect-src 'self' ISSUER; frame-src 'self' ISSUER` |
 //! | [`SilentCallbackPage`] | `script-src 'self'; frame-ancestors 'self'` |
@@ -24,6 +24,7 @@
 //! cached for ever.
 
 mod asset;
+mod email_code;
 mod english;
 mod error_page;
 mod form_post;
@@ -31,6 +32,7 @@ mod index_page;
 mod language;
 mod outbox;
 mod page;
+mod passkey;
 mod second_factor;
 mod sign_in;
 mod sign_out;
@@ -40,13 +42,15 @@ mod walkthrough;
 mod tests;
 
 pub use asset::{Asset, assets, stylesheet};
+pub use email_code::{EmailCodeError, EmailCodePage};
 pub use error_page::ErrorPage;
 pub use form_post::FormPostPage;
 pub use index_page::IndexPage;
 pub use language::{Language, Phrase, Texts};
 pub use outbox::{OutboxMailView, OutboxPage};
 pub use page::RenderError;
+pub use passkey::{PasskeyOfferPage, PasskeyPrompt};
 pub use second_factor::{RecoveryCodesPage, SecondFactorError, SecondFactorPage, SecondFactorSetup};
-pub use sign_in::{ConsentPage, LoginError, LoginPage, ScopeView};
+pub use sign_in::{ConsentPage, LoginError, LoginPage, LoginStage, LoginWays, ScopeView};
 pub use sign_out::{LoggedOutPage, LogoutPage};
 pub use walkthrough::{SilentCallbackPage, WalkThroughPage};

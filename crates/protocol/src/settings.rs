@@ -8,6 +8,7 @@ use symbolon_crypto::algorithm::Algorithm;
 use crate::attribute::AttributeSchema;
 use crate::claim_definition::ClaimDefinition;
 use crate::pkce::PkcePolicy;
+use crate::sign_in::method::{SignInMethods, SignInPage};
 use crate::sign_in::origin::AllowedOrigin;
 use crate::time::Timestamp;
 use crate::token::access_token::AccessTokenTyp;
@@ -120,6 +121,19 @@ pub struct IssuerSettings {
     /// versions read the settings.
     #[serde(skip_serializing_if = "SecondFactor::is_optional")]
     pub second_factor: SecondFactor,
+    /// The methods by which people sign in; if absent, password and passkey, and a code by e-mail where mail can arrive. Not
+    /// written while it is absent, like the three that follow: nodes of earlier versions refuse what they do not know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sign_in_methods: Option<SignInMethods>,
+    /// How the sign-in page asks for them.
+    #[serde(skip_serializing_if = "SignInPage::is_default")]
+    pub sign_in_page: SignInPage,
+    /// Whether somebody who signed in by password is asked, once in a while, to create a passkey.
+    #[serde(skip_serializing_if = "is_true")]
+    pub offer_passkey: bool,
+    /// For how many days a browser in which a second factor was proven may stand in for it; 0: for none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub remember_device_days: u32,
     /// The longer lifetime of tokens that were issued under earlier settings. Set by the server when lifetimes
     /// change.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -146,6 +160,16 @@ pub enum SecondFactor {
     Optional,
     /// It does: who has none sets one up.
     Required,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_true(flag: &bool) -> bool {
+    *flag
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl SecondFactor {
@@ -239,6 +263,10 @@ impl Default for IssuerSettings {
             attributes: AttributeSchema::default(),
             login_api_origins: Vec::new(),
             second_factor: SecondFactor::default(),
+            sign_in_methods: None,
+            sign_in_page: SignInPage::default(),
+            offer_passkey: true,
+            remember_device_days: 0,
             outlived: None,
         }
     }

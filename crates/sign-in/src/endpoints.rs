@@ -8,12 +8,12 @@ use symbolon_telemetry::Endpoint as Label;
 
 use crate::interaction::Page;
 use crate::{
-    authorize, consent, consent_page, login, login_page, logout, outbox, root_page, second_factor,
-    second_factor_page,
+    authorize, consent, consent_page, email_code, login, login_page, logout, outbox, passkey_offer,
+    passkey_offer_page, passkey_sign_in, root_page, second_factor, second_factor_page,
 };
 
 /// The endpoints that people's browsers call, the busiest first.
-pub static ENDPOINTS: [Endpoint; 13] = [
+pub static ENDPOINTS: [Endpoint; 18] = [
     Endpoint {
         path: path::AUTHORIZATION,
         methods: GET_THAT_CHANGES_OR_POST,
@@ -73,6 +73,66 @@ pub static ENDPOINTS: [Endpoint; 13] = [
         cors: Cors::None,
         failures: Failures::Page,
         handler: |call| Box::pin(second_factor::submit(call)),
+    },
+    Endpoint {
+        path: login_page::PASSKEY_PATH,
+        methods: POST,
+        label: Label::Login,
+        limit: Limit::Address(EndpointClass::Authorize),
+        form: Form::Required,
+        repeatable: None,
+        needs_lease: true,
+        cors: Cors::None,
+        failures: Failures::Page,
+        handler: |call| Box::pin(passkey_sign_in::submit(call)),
+    },
+    Endpoint {
+        path: login_page::EMAIL_CODE_PATH,
+        methods: GET_THAT_CHANGES,
+        label: Label::Login,
+        limit: Limit::Address(EndpointClass::Authorize),
+        form: Form::Required,
+        repeatable: None,
+        needs_lease: true,
+        cors: Cors::None,
+        failures: Failures::Page,
+        handler: |call| Box::pin(authorize::show(call, Page::EmailCode)),
+    },
+    Endpoint {
+        path: login_page::EMAIL_CODE_PATH,
+        methods: POST,
+        label: Label::Login,
+        limit: Limit::Address(EndpointClass::Authorize),
+        form: Form::Required,
+        repeatable: None,
+        needs_lease: true,
+        cors: Cors::None,
+        failures: Failures::Page,
+        handler: |call| Box::pin(email_code::submit(call)),
+    },
+    Endpoint {
+        path: passkey_offer_page::PATH,
+        methods: GET_THAT_CHANGES,
+        label: Label::Login,
+        limit: Limit::Address(EndpointClass::Authorize),
+        form: Form::Required,
+        repeatable: None,
+        needs_lease: true,
+        cors: Cors::None,
+        failures: Failures::Page,
+        handler: |call| Box::pin(passkey_offer::show(call)),
+    },
+    Endpoint {
+        path: passkey_offer_page::PATH,
+        methods: POST,
+        label: Label::Login,
+        limit: Limit::Address(EndpointClass::Authorize),
+        form: Form::Required,
+        repeatable: None,
+        needs_lease: true,
+        cors: Cors::None,
+        failures: Failures::Page,
+        handler: |call| Box::pin(passkey_offer::submit(call)),
     },
     Endpoint {
         path: consent_page::PATH,

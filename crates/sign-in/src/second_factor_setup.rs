@@ -5,7 +5,7 @@ use symbolon_pages::{Language, RecoveryCodesPage, SecondFactorError};
 use symbolon_protocol::authenticator::Totp;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::sign_in::totp::TotpSecret;
-use symbolon_protocol::sign_in::{Factor, Proven, recovery_code};
+use symbolon_protocol::sign_in::{Factor, recovery_code};
 use symbolon_store::port::AuthenticatorUpdate;
 
 use crate::interaction::{Interaction, PendingAuthorization, address};
@@ -46,7 +46,7 @@ pub(super) async fn submit(
         return begin_again(attempt, interaction);
     }
     context.audit(Event::TotpAdded, Some(user), Some(&attempt.asking.client.client_id));
-    let proven = Proven::by(Factor::Password, attempt.first.at).and(Factor::Totp, now);
+    let proven = attempt.first.proven().and(Factor::Totp, now);
     let Some((id, session)) = attempt.sign_in(call, &interaction, &proven).await? else {
         return begin_again(attempt, interaction);
     };

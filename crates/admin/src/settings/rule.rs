@@ -46,6 +46,10 @@ pub(crate) fn document(settings: &IssuerSettings) -> Map<String, Value> {
         document.entry(name).or_insert_with(|| Value::Array(Vec::new()));
     }
     document.entry("second_factor").or_insert_with(|| "optional".into());
+    document.entry("sign_in_methods").or_insert(Value::Null);
+    document.entry("sign_in_page").or_insert_with(|| "all_at_once".into());
+    document.entry("offer_passkey").or_insert(Value::Bool(true));
+    document.entry("remember_device_days").or_insert_with(|| 0.into());
     document
 }
 
@@ -120,6 +124,8 @@ pub(crate) fn check(settings: &IssuerSettings) -> Result<(), AdminError> {
         ("refresh_retry_window", settings.refresh_retry_window, 0, 60),
         ("key_rotation_days", days(settings.key_rotation_days), 0, 10 * YEAR),
         ("audit_days", days(settings.audit_days), DAY, 10 * YEAR),
+        // What ends everything of a user must be remembered for as long as a device is.
+        ("remember_device_days", days(settings.remember_device_days), 0, KEPT_AT_LEAST.as_secs()),
     ];
     for (name, span, least, most) in spans {
         if !(least..=most).contains(&span.as_secs()) {

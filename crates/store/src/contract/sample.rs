@@ -72,6 +72,7 @@ pub fn client(id: &str, now: Timestamp) -> Client {
         access_token_audiences: vec!["https://api.example".to_owned()],
         allowed_redirect_origins: Vec::new(),
         default_max_age: Some(300),
+        default_acr_values: Default::default(),
         settings: Default::default(),
         display: Default::default(),
         created_at: now,
@@ -181,6 +182,7 @@ pub(crate) fn code_grant(scene: &Scene, user: &str) -> CodeGrant {
         session_expires_at: scene.now + HOUR,
         expires_at: scene.now + MINUTE,
         resources: Vec::new(),
+        acr: None,
     }
 }
 

@@ -10,7 +10,7 @@ use symbolon_testkit::{Answer, Browser, Options, TestServer};
 
 /// What the server of mail does with a recipient, or with a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Deed {
+pub(crate) enum Deed {
     Refuse(&'static str),
     /// It takes the text and closes the connection without a word.
     CloseAfterText,
@@ -23,13 +23,13 @@ struct State {
 }
 
 /// A server of mail on loopback.
-struct Peer {
+pub(crate) struct Peer {
     url: String,
     state: Arc<Mutex<State>>,
 }
 
 impl Peer {
-    fn start(deeds: &[Deed]) -> Self {
+    pub(crate) fn start(deeds: &[Deed]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         Self::listen(listener, deeds)
     }
@@ -47,11 +47,11 @@ impl Peer {
         Self { url, state }
     }
 
-    fn texts(&self) -> Vec<String> {
+    pub(crate) fn texts(&self) -> Vec<String> {
         self.state.lock().expect("no panic").texts.clone()
     }
 
-    fn options(&self) -> Options {
+    pub(crate) fn options(&self) -> Options {
         options(&self.url)
     }
 }
@@ -102,7 +102,7 @@ fn queue(server: &TestServer, to: &str) {
 }
 
 /// Waits for what the job does in its own time.
-fn wait_for(what: &str, holds: impl Fn() -> bool) {
+pub(crate) fn wait_for(what: &str, holds: impl Fn() -> bool) {
     for _ in 0..600 {
         if holds() {
             return;

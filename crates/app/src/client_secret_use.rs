@@ -3,7 +3,7 @@
 //! The use is kept in the client's record, which every node and every back-end has, and written there at most once in
 //! [`USE_NOTED_EVERY`] for each secret and node: no request waits for it, and there is not a write for every request. A note
 //! that is lost (the store refuses writes, or an administrator changed the client at the same moment) is written with the
-//! next use after that time.
+//! next use after that time. Nodes that note uses of one client at the same time do not push out each other's.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use symbolon_protocol::client::Client;
 use symbolon_protocol::client_secret::USE_NOTED_EVERY;
 use symbolon_protocol::id::{ClientId, IssuerId};
 use symbolon_protocol::time::Timestamp;
-use symbolon_store::{Store, StoreError};
+use symbolon_store::Store;
 
 /// The most clients of which uses are remembered. Beyond that all are forgotten: their records have the uses by then, and a
 /// record whose use is recent is not written again ([`ClientSecret::use_to_note`]).
@@ -57,16 +57,10 @@ impl ClientSecretUses {
     ) {
         let key = (issuer.clone(), client.client_id.clone());
         let Some(uses) = self.remember(key, secret, now) else { return };
-        // `updated_at` stays as it is: an administrator's change, which is compared by it, is never refused because of a
-        // note. If there was one in the meantime, the note is refused.
-        let (seen, noted) = (client.updated_at, with_uses(client, &uses));
-        let (store, issuer) = (Arc::clone(store), issuer.clone());
+        let (store, issuer, id) = (Arc::clone(store), issuer.clone(), client.client_id.clone());
         tokio::spawn(async move {
-            match store.update_client(&issuer, noted, seen).await {
-                Ok(_) | Err(StoreError::Conflict) => {}
-                Err(error) => {
-                    tracing::debug!(target: "symbolon::store", %error, "the use of a client secret was not noted");
-                }
+            if let Err(error) = store.note_secret_uses(&issuer, &id, uses).await {
+                tracing::debug!(target: "symbolon::store", %error, "the use of a client secret was not noted");
             }
         });
     }
@@ -82,9 +76,7 @@ impl ClientSecretUses {
 
 fn with_uses(client: &Client, uses: &Uses) -> Client {
     let mut client = client.clone();
-    for (id, at) in uses {
-        client.client_secrets.note_use(id, *at);
-    }
+    client.client_secrets.note_uses(uses);
     client
 }
 

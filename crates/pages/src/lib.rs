@@ -25,7 +25,6 @@
 
 mod asset;
 mod email_code;
-mod english;
 mod error_page;
 mod form_post;
 mod index_page;
@@ -46,7 +45,7 @@ pub use email_code::{EmailCodeError, EmailCodePage};
 pub use error_page::ErrorPage;
 pub use form_post::FormPostPage;
 pub use index_page::IndexPage;
-pub use language::{Language, Phrase, Texts};
+pub use language::{Language, Phrase, Plural, Texts};
 pub use outbox::{OutboxMailView, OutboxPage};
 pub use page::RenderError;
 pub use passkey::{PasskeyOfferPage, PasskeyPrompt};

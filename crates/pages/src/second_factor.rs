@@ -90,6 +90,10 @@ pub struct SecondFactorPage {
 }
 
 impl SecondFactorPage {
+    fn remember_text(&self) -> String {
+        self.t().second_factor_remember.with(self.remember_days.into())
+    }
+
     fn may_remember(&self) -> bool {
         self.remember_days > 0
     }

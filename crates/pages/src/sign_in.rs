@@ -43,9 +43,8 @@ impl LoginError {
 /// A wait in words: seconds below two minutes, then minutes rounded up.
 pub(crate) fn wait(seconds: u64, texts: &Texts) -> String {
     match seconds {
-        0 | 1 => texts.one_second.into(),
-        2..=119 => texts.seconds.with(&seconds.to_string()),
-        longer => texts.minutes.with(&longer.div_ceil(60).to_string()),
+        0..=119 => texts.seconds.with(seconds.max(1)),
+        longer => texts.minutes.with(longer.div_ceil(60)),
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::*;
 
 mod contrast;
+mod texts;
 
 /// Without escaping, this would break out of text, of attributes in either quote, and of elements.
 const HOSTILE: &str = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>&lt;";
@@ -350,8 +351,15 @@ fn groups_and_roles_are_asked_for_in_words() {
 
 #[test]
 fn no_text_is_missing_and_pages_name_their_language() {
-    for (name, text) in Language::English.texts().entries() {
-        assert!(!text.trim().is_empty(), "{name}");
+    for language in Language::ALL {
+        for (name, text) in language.texts().entries() {
+            assert!(!text.trim().is_empty(), "{language:?}: {name}");
+        }
+        let mut page = consent();
+        page.language = language;
+        let start =
+            format!("<!doctype html>\n<html lang=\"{}\" dir=\"{}\">", language.tag(), language.direction());
+        assert!(page.render().unwrap().starts_with(&start), "{language:?}");
     }
     for (name, html) in pages() {
         assert!(html.starts_with("<!doctype html>\n<html lang=\"en\" dir=\"ltr\">"), "{name}");

@@ -141,6 +141,15 @@ impl ClientSecrets {
         }
     }
 
+    /// Notes the uses of several secrets. Returns whether that changed anything.
+    pub fn note_uses(&mut self, uses: &[(SmolStr, Timestamp)]) -> bool {
+        let before = self.clone();
+        for (id, at) in uses {
+            self.note_use(id, *at);
+        }
+        *self != before
+    }
+
     /// What a change to `after` did to the secrets.
     pub fn changes_to(&self, after: &Self) -> SecretChanges {
         let of = |secrets: &Self, id: &str| secrets.0.iter().find(|secret| secret.id == id).cloned();

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 use symbolon_crypto::random::Random;
 use symbolon_protocol::attribute::{AttributeName, AttributeValue};
 use symbolon_protocol::client::Client;
@@ -355,6 +356,14 @@ pub trait Clients: Send + Sync {
         issuer: &IssuerId,
         client: Client,
         seen: Timestamp,
+    ) -> Result<bool, StoreError>;
+    /// Notes when secrets were used, by their ids, and leaves everything else as it is, `updated_at` too. Of two uses of a
+    /// secret the later one stays, whichever note comes first. False if there is no such client.
+    async fn note_secret_uses(
+        &self,
+        issuer: &IssuerId,
+        id: &ClientId,
+        uses: Vec<(SmolStr, Timestamp)>,
     ) -> Result<bool, StoreError>;
     /// Deletes a client with its roles and the consents to it; returns whether there was one.
     async fn delete_client(&self, issuer: &IssuerId, id: &ClientId) -> Result<bool, StoreError>;

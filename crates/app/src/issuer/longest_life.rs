@@ -74,6 +74,15 @@ mod tests {
             not_here()
         }
 
+        async fn note_secret_uses(
+            &self,
+            _: &IssuerId,
+            _: &ClientId,
+            _: Vec<(smol_str::SmolStr, symbolon_protocol::time::Timestamp)>,
+        ) -> Result<bool, StoreError> {
+            not_here()
+        }
+
         async fn delete_client(&self, _: &IssuerId, _: &ClientId) -> Result<bool, StoreError> {
             not_here()
         }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use smol_str::SmolStr;
 use symbolon_figures::StoreKind;
 use symbolon_protocol::client::Client;
 use symbolon_protocol::id::{ClientId, IssuerId};
@@ -66,6 +67,27 @@ async fn update(changed: Arc<(IssuerId, ClientColumns, i64)>, connection: Connec
     let sql = "SELECT 1 FROM clients WHERE issuer = $1 AND id = $2";
     let there = connection.first(sql, &[&issuer.as_str(), &row.id]).await?;
     Ok(if there.is_some() { None } else { Some(false) })
+}
+
+/// The issuer and the id of a client, and uses of its secrets.
+type SecretUses = (IssuerId, ClientId, Vec<(SmolStr, Timestamp)>);
+
+/// Notes uses of secrets. False: there is no such client.
+async fn note_uses(noted: Arc<SecretUses>, mut connection: Connection) -> Written<bool> {
+    let (issuer, id, uses) = &*noted;
+    let (issuer, id) = (issuer.as_str(), id.as_str());
+    let transaction = connection.transaction().await?;
+    // The lock makes the notes of several nodes come one after the other: each adds to what the others wrote.
+    let sql = "SELECT document FROM clients WHERE issuer = $1 AND id = $2 FOR NO KEY UPDATE";
+    let Some(found) = transaction.first(sql, &[&issuer, &id]).await? else { return Ok(Some(false)) };
+    let mut client = from_document::<Client>(column::<&str>(&found, 0)?)?;
+    if client.client_secrets.note_uses(uses) {
+        let row = ClientColumns::of(&client, TEXT_FORM)?;
+        let sql = "UPDATE clients SET document = $3 WHERE issuer = $1 AND id = $2";
+        transaction.change(sql, &[&issuer, &id, &row.document]).await?;
+    }
+    transaction.commit().await?;
+    Ok(Some(true))
 }
 
 /// Deletes a client with all consents to it and its roles, in as many transactions as necessary; the client in the last
@@ -163,6 +185,18 @@ impl Clients for ClusterStore {
         let changed = Changed::Client(issuer.clone(), client.client_id);
         let update = move |connection| update(Arc::clone(&row), connection);
         self.records.change(StoreKind::Client, changed, update).await
+    }
+
+    async fn note_secret_uses(
+        &self,
+        issuer: &IssuerId,
+        id: &ClientId,
+        uses: Vec<(SmolStr, Timestamp)>,
+    ) -> Result<bool, StoreError> {
+        let changed = Changed::Client(issuer.clone(), id.clone());
+        let noted = Arc::new((issuer.clone(), id.clone(), uses));
+        let note = move |connection| note_uses(Arc::clone(&noted), connection);
+        self.records.change(StoreKind::Client, changed, note).await
     }
 
     async fn delete_client(&self, issuer: &IssuerId, id: &ClientId) -> Result<bool, StoreError> {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rusqlite::params;
+use smol_str::SmolStr;
 use symbolon_figures::StoreKind;
 use symbolon_protocol::client::Client;
 use symbolon_protocol::id::{ClientId, IssuerId};
@@ -98,6 +99,29 @@ impl Clients for EmbeddedStore {
             if there.is_some() { refuse(StoreError::Conflict) } else { Ok(false) }
         };
         self.records.change(StoreKind::Client, changed, update).await
+    }
+
+    async fn note_secret_uses(
+        &self,
+        issuer: &IssuerId,
+        id: &ClientId,
+        uses: Vec<(SmolStr, Timestamp)>,
+    ) -> Result<bool, StoreError> {
+        let changed = Changed::Client(issuer.clone(), id.clone());
+        let (issuer, id) = (issuer.clone(), id.clone());
+        let note = move |statements: &Statements<'_>| {
+            let key = [issuer.as_str(), id.as_str()];
+            let sql = "SELECT document FROM clients WHERE issuer = ?1 AND id = ?2";
+            let Some(found) = statements.first(sql, key, document)? else { return Ok(false) };
+            let mut client = from_document::<Client>(&found).or_else(refuse)?;
+            if client.client_secrets.note_uses(&uses) {
+                let row = ClientColumns::of(&client, TEXT_FORM).or_else(refuse)?;
+                let sql = "UPDATE clients SET document = ?3 WHERE issuer = ?1 AND id = ?2";
+                statements.change(sql, params![issuer.as_str(), id.as_str(), row.document])?;
+            }
+            Ok(true)
+        };
+        self.records.change(StoreKind::Client, changed, note).await
     }
 
     async fn delete_client(&self, issuer: &IssuerId, id: &ClientId) -> Result<bool, StoreError> {

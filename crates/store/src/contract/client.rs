@@ -22,6 +22,7 @@ pub async fn all(back_end: &dyn BackEnd) {
     is_created_by_one_racer(back_end).await;
     is_changed_by_one_racer(back_end).await;
     is_never_read_stale(back_end).await;
+    keeps_the_latest_use_of_each_secret(back_end).await;
 }
 
 fn id(text: &str) -> ClientId {
@@ -194,6 +195,39 @@ async fn is_changed_by_one_racer(back_end: &dyn BackEnd) {
         }
     })
     .await;
+}
+
+/// Nodes that saw the client before each other's notes, and write in any order: the latest use of each secret stays.
+async fn keeps_the_latest_use_of_each_secret(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "client-secret-uses").await;
+    let Scene { store, issuer, now, .. } = &scene;
+    let secret = |id: &str| ClientSecret {
+        id: id.into(),
+        digest: SecretDigest([1; 32]),
+        is_keyed: false,
+        created_at: Some(*now),
+        expires_at: None,
+        last_used_at: None,
+    };
+    let mut first = client("a", *now);
+    first.client_secrets = vec![secret("new"), secret("old")].into();
+    store.create_client(issuer, first.clone()).await.unwrap();
+    let uses = (0..32_u32).map(|racer| {
+        let (store, issuer) = (Arc::clone(store), issuer.clone());
+        let used = if racer % 2 == 0 { "new" } else { "old" };
+        let noted = vec![(used.into(), *now + racer * MINUTE)];
+        tokio::spawn(async move { store.note_secret_uses(&issuer, &id("a"), noted).await })
+    });
+    for noted in uses.collect::<Vec<_>>() {
+        assert!(noted.await.unwrap().unwrap());
+    }
+    first.client_secrets.note_use("new", *now + 30 * MINUTE);
+    first.client_secrets.note_use("old", *now + 31 * MINUTE);
+    assert!(store.client(issuer, &id("a")).await.unwrap().is_some_and(|found| *found == first));
+    let gone = vec![("gone".into(), *now)];
+    assert!(store.note_secret_uses(issuer, &id("a"), gone).await.unwrap(), "the client is there");
+    assert!(store.client(issuer, &id("a")).await.unwrap().is_some_and(|found| *found == first));
+    assert!(!store.note_secret_uses(issuer, &id("nobody"), Vec::new()).await.unwrap());
 }
 
 /// A read that begins after an update was answered sees the update, however many readers fill the cache meanwhile.

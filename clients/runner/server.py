@@ -33,9 +33,13 @@ class Profile:
     environment: dict[str, str] = field(default_factory=dict)
     # The listener itself speaks TLS, by a certificate that is made for it.
     tls: bool = False
+    # The host of the issuer's URL.
+    host: str = "127.0.0.1"
 
 
 HTTP = Profile("http")
+# An address cannot have passkeys (WebAuthn 5.1.2: the relying party's id is a domain).
+LOCALHOST = Profile("http", host="localhost")
 # The load scripts turn http into https for `iss`; the listener stays plain.
 HTTPS_ISSUER = Profile("https", {"SYMBOLON_SESSION_COOKIE": "authrim_session"})
 # For who takes no issuer but over TLS.
@@ -112,7 +116,7 @@ class Server:
         return {
             **own,
             **(self._make_certificate() if self.profile.tls else {}),
-            "SYMBOLON_ISSUER": f"{self.profile.issuer_scheme}://127.0.0.1:{public}",
+            "SYMBOLON_ISSUER": f"{self.profile.issuer_scheme}://{self.profile.host}:{public}",
             "SYMBOLON_LISTEN": f"127.0.0.1:{public}",
             "SYMBOLON_MANAGEMENT_LISTEN": f"127.0.0.1:{management}",
             "SYMBOLON_DATA_DIR": str(self.folder / "data"),
@@ -146,7 +150,7 @@ class Server:
                     start_new_session=True,
                     preexec_fn=_die_with_parent,
                 )
-            self.base_url = self._wait_until_ready()
+            self.base_url = self._wait_until_ready().replace("127.0.0.1", self.profile.host)
         except BaseException:
             self._stop()
             raise

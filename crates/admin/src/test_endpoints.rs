@@ -26,9 +26,9 @@ use crate::operation::{Operation, reference};
 use crate::{signing_keys, users};
 use symbolon_app::audit::ChangedFields;
 use symbolon_app::email_code;
-use symbolon_protocol::sign_in::email_code::LIVES;
 use symbolon_app::http::set_cookie;
 use symbolon_app::mail::MailOutcome;
+use symbolon_protocol::sign_in::email_code::LIVES;
 
 /// The default lifetime of a session, in seconds.
 const DEFAULT_SESSION: u64 = 3600;

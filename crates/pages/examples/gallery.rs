@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use symbolon_pages::{
     ConsentPage, ErrorPage, FormPostPage, IndexPage, Language, LoggedOutPage, LoginError, LoginPage,
-    LoginStage, LoginWays, LogoutPage, PasskeyPrompt, RenderError, ScopeView, SilentCallbackPage, WalkThroughPage, assets,
+    LoginStage, LoginWays, LogoutPage, PasskeyPrompt, RenderError, ScopeView, SilentCallbackPage,
+    WalkThroughPage, assets,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -62,7 +63,11 @@ fn login(hint: Option<&str>, error: Option<LoginError>) -> LoginPage {
         error,
         ways: LoginWays {
             password: true,
-            passkey: Some(PasskeyPrompt { action: "/login/passkey".into(), options: "{}".into(), unknown: None }),
+            passkey: Some(PasskeyPrompt {
+                action: "/login/passkey".into(),
+                options: "{}".into(),
+                unknown: None,
+            }),
             email_code: Some("/login/email-code".into()),
             asks_for_support: true,
         },

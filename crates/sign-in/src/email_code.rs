@@ -18,7 +18,8 @@ use symbolon_protocol::sign_in::{Factor, Proven};
 use symbolon_protocol::user::User;
 
 use crate::email_code_attempt::{
-    MARK, details, failed, forget, has_try, is_same, mail_to, owner, queue_after_answer, reason_of, remember, sent,
+    MARK, details, failed, forget, has_try, is_same, mail_to, owner, queue_after_answer, reason_of, remember,
+    sent,
 };
 use crate::first_factor::Proof;
 use crate::interaction::{Page, PendingEmailCode};
@@ -64,7 +65,9 @@ async fn send(call: &mut Call, form: LoginForm) -> Result<Response, Failure> {
         return login_page::page(&context, &interaction, &asking, None, Some(LoginError::NameMissing));
     };
     let now = app.now();
-    let waits = before.filter(|code| code.typed == name).map(|code| SENT_AGAIN_AFTER.saturating_sub(now.since(code.at)));
+    let waits = before
+        .filter(|code| code.typed == name)
+        .map(|code| SENT_AGAIN_AFTER.saturating_sub(now.since(code.at)));
     if let Some(left) = waits.filter(|left| !left.is_zero()) {
         let retry_after_seconds = left.as_secs().max(1);
         return email_code_page::page(
@@ -115,7 +118,13 @@ async fn take(call: &mut Call, form: LoginForm, code: &str) -> Result<Response, 
     };
     let (app, issuer, now) = (&context.app, &context.issuer, context.app.now());
     let Some(sent) = sent(&call.received.headers, issuer) else {
-        return again(&context, &form, (Reason::EmailCodeOtherBrowser, &pending.typed), EmailCodeError::Spent).await;
+        return again(
+            &context,
+            &form,
+            (Reason::EmailCodeOtherBrowser, &pending.typed),
+            EmailCodeError::Spent,
+        )
+        .await;
     };
     if let Err(why) = sent.may_be_tried(sent.address(), now) {
         return again(&context, &form, (reason_of(why), &pending.typed), EmailCodeError::Spent).await;
@@ -128,7 +137,8 @@ async fn take(call: &mut Call, form: LoginForm, code: &str) -> Result<Response, 
         }
     };
     let Some(left) = has_try(call, &sent).await? else {
-        return again(&context, &form, (Reason::EmailCodeUsedUp, &pending.typed), EmailCodeError::Spent).await;
+        return again(&context, &form, (Reason::EmailCodeUsedUp, &pending.typed), EmailCodeError::Spent)
+            .await;
     };
     let Ok(user) = sent.check(EmailCode::parse(code).as_ref(), &issuer.sign_in_key) else {
         app.rate_limits.failed_login(&issuer.id, &pending.typed, context.remote, now);
@@ -140,7 +150,8 @@ async fn take(call: &mut Call, form: LoginForm, code: &str) -> Result<Response, 
     let is_first = use_once((app, issuer), MARK, &mark, until, &mut call.durable).await?;
     let user = if is_first { proven_owner(&context, &sent, &user.clone()).await? } else { None };
     let Some(user) = user else {
-        return again(&context, &form, (Reason::EmailCodeUsedUp, &pending.typed), EmailCodeError::Spent).await;
+        return again(&context, &form, (Reason::EmailCodeUsedUp, &pending.typed), EmailCodeError::Spent)
+            .await;
     };
     app.rate_limits.right_password(&issuer.id, &pending.typed, context.remote, now);
     let mut response = sign_in(call, form, &user, &sent).await?;
@@ -162,7 +173,12 @@ async fn proven_owner(
     Ok(found.filter(is_proven))
 }
 
-async fn sign_in(call: &mut Call, form: LoginForm, user: &User, sent: &SentCode) -> Result<Response, Failure> {
+async fn sign_in(
+    call: &mut Call,
+    form: LoginForm,
+    user: &User,
+    sent: &SentCode,
+) -> Result<Response, Failure> {
     let context = call.context.clone();
     let proven = Proven::by(Factor::EmailCode, context.app.now());
     let assessed = second_factor::assess(call, &form.asking.client, user, proven).await?;

@@ -104,7 +104,11 @@ pub(super) async fn has_try(call: &mut Call, sent: &SentCode) -> Result<Option<u
 ///
 /// # Errors
 /// [`Failure`]: the store is out of reach.
-pub(super) async fn owner(context: &Context, id: &UserId, address: &str) -> Result<Option<Arc<User>>, Failure> {
+pub(super) async fn owner(
+    context: &Context,
+    id: &UserId,
+    address: &str,
+) -> Result<Option<Arc<User>>, Failure> {
     let found = context.app.store.user_by_login(&context.issuer.id, address).await?;
     Ok(found.map(|(user, _)| user).filter(|user| user.id == *id && user.may_sign_in()))
 }

@@ -113,7 +113,8 @@ impl Pending for PendingAuthorization {
         self.allowed = None;
         self.first_factor =
             self.first_factor.take().filter(|first| now.is_some_and(|now| is_recent(first.at, now)));
-        self.email_code = self.email_code.take().filter(|code| now.is_some_and(|now| is_recent(code.at, now)));
+        self.email_code =
+            self.email_code.take().filter(|code| now.is_some_and(|now| is_recent(code.at, now)));
         self.login_name = self.login_name.take().filter(|_| now.is_some());
         self.offer_passkey &= now.is_some();
         self.stays_at = None;

@@ -64,12 +64,8 @@ async fn by_password(
 ) -> Result<Response, Failure> {
     let context = call.context.clone();
     let (typed, client) = (form.typed.clone().unwrap_or_default(), form.asking.client.client_id.clone());
-    let attempt = PasswordAttempt {
-        context: &context,
-        client: &client,
-        username: &typed,
-        password: &password,
-    };
+    let attempt =
+        PasswordAttempt { context: &context, client: &client, username: &typed, password: &password };
     let right = match attempt.check().await? {
         Ok(right) => right,
         Err(error) => return form.refused(&context, error).await,

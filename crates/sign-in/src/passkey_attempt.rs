@@ -17,7 +17,9 @@ use symbolon_store::StoreError;
 use symbolon_store::port::{AuthenticatorUpdate, Enrolled};
 
 use crate::interaction::{Interaction, Pending, address};
-use crate::passkey_challenge::{Ceremony, Challenge, refused, relying_party, unknown as unknown_challenge, unproven};
+use crate::passkey_challenge::{
+    Ceremony, Challenge, refused, relying_party, unknown as unknown_challenge, unproven,
+};
 
 /// Signing in on a page.
 #[derive(Serialize, Deserialize)]

@@ -76,7 +76,11 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
     let Some(holder) = Holder::of(call, &interaction).await? else { return go_on(call, interaction).await };
     let sid = holder.session.sid.as_str();
     if !interaction.accepts((&call.context, &call.received), &params, Purpose::PasskeyOffer, sid)? {
-        note(&call.context, &interaction, Refusal::about(Reason::PageFormExpired, Details::of_user(&holder.user.id)));
+        note(
+            &call.context,
+            &interaction,
+            Refusal::about(Reason::PageFormExpired, Details::of_user(&holder.user.id)),
+        );
         return go_on(call, interaction).await;
     }
     if params.get("later")?.is_some() {

@@ -628,7 +628,9 @@ fn a_request_for_a_class_asks_for_one_factor_more_and_is_answered_without() {
     Case::new(&[("acr_values", "gold")]).issues("openid profile");
     Case::new(&[TWO, NONE]).issues("openid profile");
     Case::new(&[TWO]).with(|case| case.stays_at = Some(session().sid)).issues("openid profile");
-    Case::new(&[TWO]).with(|case| case.stays_at = Some(Sid::trusted("another"))).with(|case| case.session = None)
+    Case::new(&[TWO])
+        .with(|case| case.stays_at = Some(Sid::trusted("another")))
+        .with(|case| case.session = None)
         .asks_login(false);
     let proven = |case: &mut Case| {
         let session = case.session.as_mut().unwrap();

@@ -12,7 +12,8 @@ use symbolon_protocol::sign_in::{Factor, Proven};
 use super::answer::{ok, signed_in};
 use super::{allowed_origin, body, email, offered};
 use crate::email_code_attempt::{
-    MARK, details, failed, forget, has_try, is_same, mail_to, owner, queue_after_answer, reason_of, remember, sent,
+    MARK, details, failed, forget, has_try, is_same, mail_to, owner, queue_after_answer, reason_of, remember,
+    sent,
 };
 use crate::passkey_challenge::unproven;
 use symbolon_app::email_code;

@@ -21,10 +21,10 @@ use symbolon_protocol::user::{Profile, User};
 use symbolon_store::port::{Created, Enrolled};
 
 use super::answer::{ok, signed_in, told};
-use crate::passkey_challenge::{Ceremony, Challenge, refused, relying_party};
 use super::{allowed_origin, body, email, offered, person};
-use crate::passkey_addition::{add, has_room, not_allowed};
 use crate::interaction::session_of;
+use crate::passkey_addition::{add, has_room, not_allowed};
+use crate::passkey_challenge::{Ceremony, Challenge, refused, relying_party};
 use symbolon_app::http::csrf::INTERACTION_LIVES;
 use symbolon_app::http::{Call, Context, Failure};
 

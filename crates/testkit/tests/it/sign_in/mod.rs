@@ -22,7 +22,8 @@ fn options(page: &Answer) -> Value {
     let begin = "data-options=\"";
     let at = page.body.find(begin).unwrap_or_else(|| panic!("no options in {}", page.body)) + begin.len();
     let text = page.body[at..].split_once('"').unwrap().0;
-    let text = text.replace("&#34;", "\"").replace("&quot;", "\"").replace("&#38;", "&").replace("&amp;", "&");
+    let text =
+        text.replace("&#34;", "\"").replace("&quot;", "\"").replace("&#38;", "&").replace("&amp;", "&");
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
@@ -58,7 +59,12 @@ fn is_in(answer: &Answer) -> bool {
 }
 
 /// The claims of the ID token that follows from the consent page.
-fn id_token(scene: &Scene, browser: &Browser, request: &symbolon_testkit::AuthorizationRequest, at: &Answer) -> Value {
+fn id_token(
+    scene: &Scene,
+    browser: &Browser,
+    request: &symbolon_testkit::AuthorizationRequest,
+    at: &Answer,
+) -> Value {
     let done = match at.location().starts_with("/consent") {
         true => Scene::decide(browser, &browser.get(&at.location()), "allow"),
         false => panic!("not at the consent page: {at:?}"),
@@ -102,7 +108,8 @@ fn the_page_shows_the_methods_that_are_offered_and_takes_no_other() {
         assert!(answer.body.contains("sign_in_methods"), "{answer:?}");
     }
     let api = [("content-type", "application/json"), ("origin", scene.server.issuer.as_str())];
-    let answer = browser.send("POST", "/api/auth/email-code/send", &api, b"{\"email\":\"other@example.com\"}");
+    let answer =
+        browser.send("POST", "/api/auth/email-code/send", &api, b"{\"email\":\"other@example.com\"}");
     assert_eq!((answer.status, answer.error().as_str()), (403, "access_denied"), "{answer:?}");
 }
 

@@ -31,7 +31,10 @@ fn a_passkey_signs_in_without_a_name_and_counts_as_two_factors() {
     let answer = answer_with(&browser, PATH, &page, &passkey.get(&asked));
     assert!(is_in(&answer), "{answer:?}");
     let claims = id_token(&scene, &browser, &request, &answer);
-    assert_eq!((&claims["sub"], &claims["amr"], &claims["acr"]), (&json!("other"), &json!(["hwk", "mfa"]), &json!("phrh")));
+    assert_eq!(
+        (&claims["sub"], &claims["amr"], &claims["acr"]),
+        (&json!("other"), &json!(["hwk", "mfa"]), &json!("phrh"))
+    );
 }
 
 /// Nothing is stored for somebody who has proven nothing, and what was proven counts once and here.

@@ -51,7 +51,10 @@ fn nobody_is_remembered_unless_the_issuer_wants_it() {
     assert!(is_in(&browser.post("/login/second-factor", &form)));
     assert!(browser.cookie(COOKIE).is_none());
     let refused = scene.server.admin("PATCH", "/settings", Some(json!({ "remember_device_days": 31 })));
-    assert!(refused.status == 400 && refused.body.contains("remember_device_days must be 0 to 30"), "{refused:?}");
+    assert!(
+        refused.status == 400 && refused.body.contains("remember_device_days must be 0 to 30"),
+        "{refused:?}"
+    );
 }
 
 #[test]

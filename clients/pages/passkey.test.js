@@ -46,7 +46,9 @@ async function visiting(run) {
     });
     const credentials = async () =>
       (await devtools.send("WebAuthn.getCredentials", { authenticatorId })).credentials;
-    await run(page, { credentials });
+    const presence = (enabled) =>
+      devtools.send("WebAuthn.setAutomaticPresenceSimulation", { authenticatorId, enabled });
+    await run(page, { credentials, presence });
     assert.deepEqual(complaints, []);
   } finally {
     await context.close();
@@ -66,14 +68,20 @@ async function toTheApplication(page) {
 }
 
 test("a passkey is created after a password and signs in", () =>
-  visiting(async (page, { credentials }) => {
+  visiting(async (page, { credentials, presence }) => {
     await atLogin(page);
     await page.waitForSelector("#use-passkey");
     await withPassword(page);
     await page.click("#create-passkey");
     assert.equal(await toTheApplication(page), "signed-in");
     assert.equal((await credentials()).length, 1);
+    // The virtual authenticator takes what autofill offers without anybody's touch.
     await atLogin(page, { prompt: "login" });
+    assert.equal(await toTheApplication(page), "signed-in");
+    await presence(false);
+    await atLogin(page, { prompt: "login" });
+    await page.waitForSelector("#use-passkey");
+    await presence(true);
     await page.click("#use-passkey");
     assert.equal(await toTheApplication(page), "signed-in");
   }));

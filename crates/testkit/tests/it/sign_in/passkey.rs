@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use symbolon_protocol::id::{IssuerId, UserId};
+use symbolon_store::port::AuthenticatorUpdate;
 use symbolon_testkit::{Answer, Authenticator, Browser, Flaw};
 
 use super::{OTHER, answer_with, id_token, is_in, options, passkey_of_other, set};
@@ -151,11 +152,13 @@ fn enrolled_beside(scene: &Scene) -> crate::second_factor::Phone {
     let store = &scene.server.app.store;
     let before = scene.server.block_on(store.authenticators(&issuer, &user)).unwrap();
     let bare = symbolon_protocol::authenticator::AuthenticatorSet::default();
-    scene.server.block_on(store.put_authenticators(&issuer, &user, before.revision, &bare)).unwrap();
+    let written = scene.server.block_on(store.put_authenticators(&issuer, &user, before.revision, &bare));
+    assert_eq!(written.unwrap(), AuthenticatorUpdate::Written);
     let phone = enrolled(scene);
     let mut both = scene.server.block_on(store.authenticators(&issuer, &user)).unwrap();
     both.set.passkeys = before.set.passkeys;
-    scene.server.block_on(store.put_authenticators(&issuer, &user, both.revision, &both.set)).unwrap();
+    let written = scene.server.block_on(store.put_authenticators(&issuer, &user, both.revision, &both.set));
+    assert_eq!(written.unwrap(), AuthenticatorUpdate::Written);
     phone
 }
 

@@ -15,7 +15,8 @@ export async function serve() {
     setTimeout(() => response.setHeader("content-type", "text/html").end(page), CALLBACK_TAKES);
   });
   await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
-  const origin = `http://127.0.0.1:${server.address().port}`;
+  // On the provider's own host, as it is another application of the same site.
+  const origin = `http://${new URL(fixtures.base_url).hostname}:${server.address().port}`;
   return { origin, client: await register(origin), close: () => server.close() };
 }
 

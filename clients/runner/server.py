@@ -33,13 +33,13 @@ class Profile:
     environment: dict[str, str] = field(default_factory=dict)
     # The listener itself speaks TLS, by a certificate that is made for it.
     tls: bool = False
-    # The host of the issuer's URL.
+    # The host of its URL, at the loopback address.
     host: str = "127.0.0.1"
 
 
 HTTP = Profile("http")
-# An address cannot have passkeys (WebAuthn 5.1.2: the relying party's id is a domain).
-LOCALHOST = Profile("http", host="localhost")
+# A passkey is bound to a name: WebAuthn takes no address (Level 3, 5.1.3).
+NAMED = Profile("http", host="localhost")
 # The load scripts turn http into https for `iss`; the listener stays plain.
 HTTPS_ISSUER = Profile("https", {"SYMBOLON_SESSION_COOKIE": "authrim_session"})
 # For who takes no issuer but over TLS.
@@ -165,7 +165,7 @@ class Server:
         while time.monotonic() < end and self._process.poll() is None:
             found = re.search(r"^listening on (https?://\S+)$", self.output.read_text(errors="replace"), re.MULTILINE)
             if found:
-                return found[1]
+                return found[1].replace("127.0.0.1", self.profile.host)
             time.sleep(0.02)
         raise ServerFailed(f"the server did not say `listening on`; it printed: {self._tail()}")
 

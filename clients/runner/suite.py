@@ -15,7 +15,7 @@ from pathlib import Path
 
 from . import result
 from .result import Result
-from .server import DEVELOPMENT, HTTP, HTTPS_ISSUER, IMPATIENT, LOCALHOST, TLS, Profile
+from .server import DEVELOPMENT, HTTP, HTTPS_ISSUER, IMPATIENT, NAMED, TLS, Profile
 
 CLIENTS = Path(__file__).resolve().parent.parent
 PARTIES = CLIENTS / "parties"
@@ -197,7 +197,7 @@ SUITES = {
     suite.name: suite
     for suite in (
         # The longest first, since they run beside each other.
-        Suite("pages", NODE, LOCALHOST, result.of_node, _browser),
+        Suite("pages", NODE, NAMED, result.of_node, _browser),
         Suite("parties/spring-boot", UNITTEST, HTTP, result.of_unittest, _maven),
         Suite("parties/jupyterhub", UNITTEST, HTTP, result.of_unittest, _jupyterhub),
         Suite("parties/kubernetes", UNITTEST, TLS, result.of_unittest, _kubernetes),

@@ -12,9 +12,10 @@ use symbolon_store::Durable;
 
 use crate::call::{Call, Concerns};
 use crate::error::AdminError;
-use crate::grants;
 use symbolon_app::audit::ChangedFields;
+use symbolon_app::grants;
 use symbolon_app::issuer::longest_life;
+use symbolon_app::session_end::Ending;
 
 /// The longest lifetime of anything of a user, session or client: how long a tombstone must be kept.
 ///
@@ -43,7 +44,7 @@ pub(super) async fn user(call: &Call, user: &UserId) -> Result<u64, AdminError> 
 /// # Errors
 /// As [`user`].
 pub(super) async fn signed_in(call: &Call, id: &UserId) -> Result<(), AdminError> {
-    let before = grants::live_families(call, id).await?;
+    let before = grants::live_families(&call.app, &call.issuer, id).await?;
     let sessions = user(call, id).await?;
     let families: u64 = before.values().map(|grant| grant.families).sum();
     let detail = json!({
@@ -76,27 +77,15 @@ pub(super) async fn tokens_of_client(call: &Call, client: &ClientId) -> Result<(
 /// # Errors
 /// As [`user`].
 pub(super) async fn consent(call: &Call, user: &UserId, client: &ClientId) -> Result<bool, AdminError> {
-    let families = grants::live_families(call, user).await?.get(client).map_or(0, |grant| grant.families);
-    let given = call.app.store.consent(call.id(), user, client).await?;
-    // Before the consent is withdrawn, and even if there is none: an earlier attempt may have stopped between the two
-    // steps.
-    tokens_of_consent(call, user, client).await?;
-    let withdrawn = call.app.store.withdraw(call.id(), user, client).await?;
-    // Again, for grants that were made while the consent still existed: each of them began before the consent was
-    // read.
-    tokens_of_consent(call, user, client).await?;
+    let grants::EndedGrant { consent, families } = grants::end(&call.app, &call.issuer, user, client).await?;
+    let withdrawn = consent.is_some();
     let detail = json!({ "consent": withdrawn, "refresh_tokens": families });
     let changed = ChangedFields::between(
-        &json!({ "consent": given.filter(|_| withdrawn), "refresh_tokens": families }),
+        &json!({ "consent": consent, "refresh_tokens": families }),
         &json!({ "consent": null, "refresh_tokens": 0 }),
     );
     call.audit(Event::GrantEnded, Concerns { user: Some(user), client: Some(client), detail }, changed);
     Ok(withdrawn)
-}
-
-async fn tokens_of_consent(call: &Call, user: &UserId, client: &ClientId) -> Result<(), AdminError> {
-    let longest = longest(call).await?;
-    write(call, Tombstone::consent(call.id(), user.clone(), client.clone(), call.now(), longest)).await
 }
 
 async fn write(call: &Call, tombstone: Tombstone) -> Result<(), AdminError> {
@@ -111,9 +100,7 @@ async fn write(call: &Call, tombstone: Tombstone) -> Result<(), AdminError> {
 /// [`AdminError`]: the store failed.
 pub(super) async fn sessions_of_user(call: &Call, user: &UserId) -> Result<u64, AdminError> {
     let end = with_tokens(call).await?;
-    let mut durable = Durable::already();
-    let ended = call.app.store.end_sessions_of(call.id(), user, &end).await?.take(&mut durable);
-    durable.wait().await?;
+    let ended = call.app.end_sessions_of(&call.issuer, user, &end).await?;
     if ended > 0 {
         let detail = json!({ "sessions": ended });
         let changed = ChangedFields::between(&detail, &json!({ "sessions": 0 }));
@@ -134,7 +121,13 @@ pub(super) async fn sessions_of_user(call: &Call, user: &UserId) -> Result<u64, 
 pub(super) async fn session(call: &Call, sid: &Sid) -> Result<Option<Arc<Session>>, AdminError> {
     let end = with_tokens(call).await?;
     let mut durable = Durable::already();
-    let ended = call.app.store.end_session_by_sid(call.id(), sid.as_str(), &end).await?.take(&mut durable);
+    let found = call.app.store.session_by_sid(call.id(), sid.as_str(), call.now()).await?.take(&mut durable);
+    let Some(found) = found else {
+        durable.wait().await?;
+        return Ok(None);
+    };
+    let ending = Ending { session: &found.session, id: None, end: &end };
+    let ended = call.app.end_session(&call.issuer, ending, &mut durable).await?;
     durable.wait().await?;
     if let Some(session) = &ended {
         let concerns = Concerns { user: Some(&session.user), ..Concerns::default() };

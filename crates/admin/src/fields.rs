@@ -4,11 +4,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use symbolon_crypto::secret::SecretString;
 use symbolon_protocol::unknown_member::Members;
+use symbolon_protocol::user::is_claim_text;
 
 use crate::error::AdminError;
-
-/// The longest text of a member, in bytes.
-const MAX_TEXT: usize = 2048;
 
 /// A JSON object that is being read. Every reader ends with [`finish`](Self::finish), which refuses members that nobody
 /// read.
@@ -16,11 +14,6 @@ pub(super) struct Fields(Members);
 
 fn invalid(name: &str, why: impl std::fmt::Display) -> AdminError {
     AdminError::invalid(format!("{name} {why}"))
-}
-
-/// Whether a text may be stored and displayed: not too long, and without control characters other than line breaks.
-fn is_plain(text: &str) -> bool {
-    text.len() <= MAX_TEXT && !text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r'))
 }
 
 impl Fields {
@@ -90,7 +83,7 @@ impl Fields {
     pub(super) fn text(&mut self, name: &'static str) -> Result<Option<String>, AdminError> {
         match self.take::<String>(name)? {
             Some(text) if text.is_empty() => Ok(None),
-            Some(text) if is_plain(&text) => Ok(Some(text)),
+            Some(text) if is_claim_text(&text) => Ok(Some(text)),
             Some(_) => Err(invalid(name, "must be at most 2048 bytes without control characters")),
             None => Ok(None),
         }

@@ -33,6 +33,7 @@ use crate::outbox::Outbox;
 use crate::passwords::Passwords;
 use crate::rate_limit::RateLimits;
 use symbolon_config::{Config, TraceparentOf};
+use symbolon_outbound::{Outbound, OutboundAnswer, OutboundError, OutboundRequest, Reach};
 use symbolon_telemetry::{CounterFamily, Registry, TraceparentPolicy, Tracer};
 
 /// The server's dependencies on the outside world: tests replace all of them.
@@ -91,6 +92,8 @@ pub struct App {
     pub detached: Detached,
     /// Wakes the job that delivers mail and back-channel calls.
     pub deliveries: DeliverySignals,
+    /// Calls addresses that others named.
+    outbound: Outbound,
     /// The last mails; empty outside development mode.
     pub outbox: Outbox,
     /// Counts answers about users who have more groups or roles than tokens carry.
@@ -176,6 +179,7 @@ impl App {
         Arc::new(Self {
             tracer,
             deliveries,
+            outbound: Outbound::new(env!("CARGO_PKG_VERSION")),
             outbox: Outbox::default(),
             cut_entitlements,
             trusted_proxies,
@@ -361,6 +365,15 @@ impl App {
         durable: &mut Durable,
     ) -> Result<bool, StoreError> {
         Ok(self.store.revoked(&issuer.id, &token.lineage).await?.take(durable))
+    }
+
+    /// Calls an address that somebody else named: a public one, unless the configuration allows private ones.
+    ///
+    /// # Errors
+    /// [`OutboundError`].
+    pub async fn call_out(&self, request: OutboundRequest) -> Result<OutboundAnswer, OutboundError> {
+        let reach = if self.config.load().outbound.allow_private { Reach::Anywhere } else { Reach::Public };
+        self.outbound.send(request, reach).await
     }
 
     /// Counts the claims that failed and were left out, and says so in the log at times.

@@ -8,6 +8,7 @@
 pub mod access_token_cache;
 pub mod app;
 pub mod audit;
+pub mod back_channel_logout;
 pub mod changes;
 pub mod client_secret_use;
 pub mod clock;
@@ -17,6 +18,7 @@ pub mod email_code;
 mod entitlements;
 #[cfg(any(test, feature = "fuzz"))]
 pub mod fuzz;
+pub mod grants;
 pub mod http;
 pub mod issuer;
 pub mod let_others_run;
@@ -25,3 +27,4 @@ pub mod one_use;
 pub mod outbox;
 pub mod passwords;
 pub mod rate_limit;
+pub mod session_end;

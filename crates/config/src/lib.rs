@@ -43,6 +43,7 @@ pub use sections::issuer::{IssuerUrl, Mode};
 pub use sections::limits::{Cap, EndpointLimit, LoginLimits, RateLimits};
 pub use sections::listen::{Http, Listen, TlsFiles};
 pub use sections::mail::{Mail, Sender, SmtpServer, SmtpTls};
+pub use sections::outbound::OutboundCalls;
 pub use sections::security::{Argon2, Security};
 pub use sections::storage::{ShardCounts, Storage};
 pub use sections::telemetry::{LogFormat, Telemetry, TraceparentOf};
@@ -74,6 +75,8 @@ pub struct Config {
     pub rate_limits: RateLimits,
     /// Mail to users.
     pub mail: Mail,
+    /// Calls to addresses that others named.
+    pub outbound: OutboundCalls,
     /// Logs, metrics, traces.
     pub telemetry: Telemetry,
     /// The settings of a newly created issuer.
@@ -143,6 +146,7 @@ impl Config {
         let security = sections::security::build(r, mode, &issuer);
         let rate_limits = sections::limits::build(r);
         let mail = sections::mail::build(r);
+        let outbound = sections::outbound::build(r);
         let telemetry = sections::telemetry::build(r, mode);
         let initial = sections::lifetimes::build(r);
         warning::of_the_table(r);
@@ -157,6 +161,7 @@ impl Config {
             security,
             rate_limits,
             mail,
+            outbound,
             telemetry,
             initial,
             settings,

@@ -57,6 +57,18 @@ new-passkey = Neuer Passkey bei { $issuer }
     .text = Zu Ihrem Konto bei { $issuer } wurde ein Passkey hinzugefügt.
     .note = Wenn Sie es waren, ist nichts zu tun. Wenn nicht, melden Sie sich an, entfernen Sie den Passkey, ändern Sie Ihr Passwort und beenden Sie alle Sitzungen.
 
+passkey-removed = Passkey bei { $issuer } entfernt
+    .text = Aus Ihrem Konto bei { $issuer } wurde ein Passkey entfernt.
+    .note = Wenn Sie es waren, ist nichts zu tun. Wenn nicht, melden Sie sich an, ändern Sie Ihr Passwort und beenden Sie alle Sitzungen.
+
+new-generator = Neue Authenticator-App bei { $issuer }
+    .text = Für Ihr Konto bei { $issuer } wurde eine Authenticator-App eingerichtet. Ihre Codes werden bei der Anmeldung mit dem Passwort verlangt.
+    .note = Wenn Sie es waren, ist nichts zu tun. Wenn nicht, benachrichtigen Sie sofort die Betreiber dieses Dienstes.
+
+generator-removed = Authenticator-App bei { $issuer } entfernt
+    .text = Die Authenticator-App Ihres Kontos bei { $issuer } wurde entfernt, mit ihr die Wiederherstellungscodes. Bei der Anmeldung mit dem Passwort wird kein Code mehr verlangt.
+    .note = Wenn Sie es waren, ist nichts zu tun. Wenn nicht, melden Sie sich an, ändern Sie Ihr Passwort und beenden Sie alle Sitzungen.
+
 password-changed = Ihr Passwort bei { $issuer } wurde geändert
     .text = Das Passwort Ihres Kontos bei { $issuer } wurde geändert.
     .note = Wenn Sie es waren, ist nichts zu tun. Wenn nicht, fordern Sie sofort ein neues Passwort an und benachrichtigen Sie die Betreiber dieses Dienstes.

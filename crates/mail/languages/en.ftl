@@ -61,6 +61,18 @@ new-passkey = New passkey at { $issuer }
     .text = A passkey was added to your account at { $issuer }.
     .note = If it was you, there is nothing to do. If it was not, sign in, remove the passkey, change your password and end all sessions.
 
+passkey-removed = Passkey removed at { $issuer }
+    .text = A passkey was removed from your account at { $issuer }.
+    .note = If it was you, there is nothing to do. If it was not, sign in, change your password and end all sessions.
+
+new-generator = New authenticator app at { $issuer }
+    .text = An authenticator app was set up for your account at { $issuer }. Its codes are asked for when you sign in with your password.
+    .note = If it was you, there is nothing to do. If it was not, tell the people who run this service at once.
+
+generator-removed = Authenticator app removed at { $issuer }
+    .text = The authenticator app of your account at { $issuer } was removed, with the recovery codes. No code is asked for any more when you sign in with your password.
+    .note = If it was you, there is nothing to do. If it was not, sign in, change your password and end all sessions.
+
 password-changed = Your password at { $issuer } was changed
     .text = The password of your account at { $issuer } was changed.
     .note = If it was you, there is nothing to do. If it was not, ask for a new password at once, and tell the people who run this service.

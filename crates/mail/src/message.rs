@@ -92,6 +92,23 @@ pub enum Message {
         /// When.
         at: Timestamp,
     },
+    /// A passkey was removed.
+    PasskeyRemoved {
+        /// Its name.
+        name: String,
+        /// When.
+        at: Timestamp,
+    },
+    /// A generator of one-time passwords was set up.
+    NewGenerator {
+        /// When.
+        at: Timestamp,
+    },
+    /// The generator of one-time passwords was removed.
+    GeneratorRemoved {
+        /// When.
+        at: Timestamp,
+    },
     /// The password was changed.
     PasswordChanged {
         /// When.
@@ -122,6 +139,9 @@ impl Message {
             Self::AccountUnknown { .. } => "account-unknown",
             Self::NewDevice { .. } => "new-device",
             Self::NewPasskey { .. } => "new-passkey",
+            Self::PasskeyRemoved { .. } => "passkey-removed",
+            Self::NewGenerator { .. } => "new-generator",
+            Self::GeneratorRemoved { .. } => "generator-removed",
             Self::PasswordChanged { .. } => "password-changed",
             Self::EmailChanged { .. } => "email-changed",
         }
@@ -138,6 +158,9 @@ impl Message {
             Self::AccountUnknown { .. } => Duration::from_secs(3_600),
             Self::NewDevice { .. }
             | Self::NewPasskey { .. }
+            | Self::PasskeyRemoved { .. }
+            | Self::NewGenerator { .. }
+            | Self::GeneratorRemoved { .. }
             | Self::PasswordChanged { .. }
             | Self::EmailChanged { .. } => NEWS,
         }
@@ -150,6 +173,9 @@ impl Message {
             self,
             Self::NewDevice { .. }
                 | Self::NewPasskey { .. }
+                | Self::PasskeyRemoved { .. }
+                | Self::NewGenerator { .. }
+                | Self::GeneratorRemoved { .. }
                 | Self::PasswordChanged { .. }
                 | Self::EmailChanged { .. }
         )
@@ -169,6 +195,9 @@ impl Message {
             Self::AccountUnknown { .. }
             | Self::NewDevice { .. }
             | Self::NewPasskey { .. }
+            | Self::PasskeyRemoved { .. }
+            | Self::NewGenerator { .. }
+            | Self::GeneratorRemoved { .. }
             | Self::PasswordChanged { .. }
             | Self::EmailChanged { .. } => {}
         }
@@ -191,6 +220,9 @@ pub(crate) fn every_message() -> Vec<Message> {
         Message::AccountUnknown { register_url: Some("https://op.example/register".into()) },
         Message::NewDevice { device: "Firefox on Linux".into(), address: "192.0.2.7".into(), at },
         Message::NewPasskey { name: "My <key> & \"more\"".into(), at },
+        Message::PasskeyRemoved { name: "My key".into(), at },
+        Message::NewGenerator { at },
+        Message::GeneratorRemoved { at },
         Message::PasswordChanged { at },
         Message::EmailChanged { email: "ann@example.org".into(), at },
     ]

@@ -106,6 +106,7 @@ fn logout() -> LogoutPage {
         issuer_name: "Symbolon".into(),
         user_name: Some("ada@example.com".into()),
         client_name: Some("Pottery Atlas".into()),
+        applications: vec!["Kiln Calendar".into(), "Glaze Shop".into()],
         action: "/logout".into(),
         transaction: "t-1".into(),
         csrf: "c-1".into(),
@@ -118,6 +119,8 @@ fn logged_out(return_uri: Option<&str>) -> LoggedOutPage {
         issuer_name: "Symbolon".into(),
         return_uri: return_uri.map(Into::into),
         client_name: Some("Pottery Atlas".into()),
+        frames: Vec::new(),
+        leads_on_to: None,
     }
 }
 

@@ -47,6 +47,10 @@ pub(crate) struct Files {
     pub(crate) passkey: String,
     pub(crate) walkthrough: String,
     pub(crate) silent_callback: String,
+    pub(crate) account_passkeys: String,
+    pub(crate) add_passkey: String,
+    pub(crate) check_session: String,
+    pub(crate) signed_out: String,
     all: Vec<Asset>,
 }
 
@@ -59,6 +63,11 @@ static FILES: LazyLock<Files> = LazyLock::new(|| {
     let passkey = Asset::script("passkey", include_str!("../assets/passkey.js").into());
     let silent_callback =
         Asset::script("silent-callback", include_str!("../assets/silent-callback.js").into());
+    let account_passkeys =
+        Asset::script("account-passkeys", include_str!("../assets/account-passkeys.js").into());
+    let add_passkey = Asset::script("add-passkey", include_str!("../assets/add-passkey.js").into());
+    let check_session = Asset::script("check-session", include_str!("../assets/check-session.js").into());
+    let signed_out = Asset::script("signed-out", include_str!("../assets/signed-out.js").into());
     // A module names the modules that it imports by their fingerprinted paths, so its own fingerprint covers them.
     let oidc = Asset::script("oidc", include_str!("../assets/oidc.js").into());
     let walkthrough = Asset::script(
@@ -74,7 +83,24 @@ static FILES: LazyLock<Files> = LazyLock::new(|| {
         passkey: passkey.path.clone(),
         walkthrough: walkthrough.path.clone(),
         silent_callback: silent_callback.path.clone(),
-        all: vec![style, mark, form_post, submit_once, passkey, silent_callback, oidc, walkthrough],
+        account_passkeys: account_passkeys.path.clone(),
+        add_passkey: add_passkey.path.clone(),
+        check_session: check_session.path.clone(),
+        signed_out: signed_out.path.clone(),
+        all: vec![
+            style,
+            mark,
+            form_post,
+            submit_once,
+            passkey,
+            silent_callback,
+            account_passkeys,
+            add_passkey,
+            check_session,
+            signed_out,
+            oidc,
+            walkthrough,
+        ],
     }
 });
 

@@ -1,4 +1,4 @@
-//! View data to HTML: login, consent, logout, error and walk-through pages. No I/O.
+//! View data to HTML: login, consent, logout, account, error and walk-through pages. No I/O.
 //!
 //! Every page is a plain struct with a `render` method that returns a whole HTML document. The caller decides
 //! everything (URLs, hidden fields, names, errors); a page only escapes and lays out. Pages carry no inline
@@ -10,6 +10,7 @@
 //! | all | `style-src 'self'; img-src 'self' data:` |
 //! | all but [`SilentCallbackPage`] | `frame-ancestors 'none'` |
 //! | [`LoginPage`], [`EmailCodePage`], [`PasskeyOfferPage`], [`ConsentPage`], [`LogoutPage`] | `script-src 'self'`; no `form-action`: browsers apply it to the redirects after a form too, also those that the client makes |
+//! | the account pages | `script-src 'self'; form-action 'self'` |
 //! | [`FormPostPage`] | `script-src 'self'`, no `form-action` |
 //! | [`WalkThroughPage`] | `script-src 'self'; connect-src 'self' ISSUER; frame-src 'self' ISSUER` |
 //! | [`SilentCallbackPage`] | `script-src 'self'; frame-ancestors 'self'` |
@@ -23,6 +24,7 @@
 //! The files that pages load are [`assets`]; their paths carry a fingerprint of their content, so they may be
 //! cached for ever.
 
+mod account;
 mod asset;
 mod email_code;
 mod error_page;
@@ -40,6 +42,11 @@ mod walkthrough;
 #[cfg(test)]
 mod tests;
 
+pub use account::{
+    AccountDataPage, AccountDeletedPage, AccountFrame, AccountNotice, AccountPage, AccountPlace,
+    ApplicationView, ApplicationsPage, AttributeField, AttributeInput, GeneratorPage, NewPasskeyPage,
+    PasskeyView, PasswordPage, ProfileField, ProfilePage, SecurityPage, SessionView, SessionsPage,
+};
 pub use asset::{Asset, assets, stylesheet};
 pub use email_code::{EmailCodeError, EmailCodePage};
 pub use error_page::ErrorPage;
@@ -51,5 +58,5 @@ pub use page::RenderError;
 pub use passkey::{PasskeyOfferPage, PasskeyPrompt};
 pub use second_factor::{RecoveryCodesPage, SecondFactorError, SecondFactorPage, SecondFactorSetup};
 pub use sign_in::{ConsentPage, LoginError, LoginPage, LoginStage, LoginWays, ScopeView};
-pub use sign_out::{LoggedOutPage, LogoutPage};
+pub use sign_out::{CheckSessionPage, LoggedOutPage, LogoutPage};
 pub use walkthrough::{SilentCallbackPage, WalkThroughPage};

@@ -56,6 +56,16 @@ impl SecondFactorSetup {
         let picture = drawn.split_once("?>").map_or(drawn.as_str(), |(_, picture)| picture).to_owned();
         Ok(Self { picture, secret: secret.to_owned() })
     }
+
+    /// The QR code, as SVG.
+    pub(crate) fn picture(&self) -> &str {
+        &self.picture
+    }
+
+    /// The secret, as it is typed.
+    pub(crate) fn secret(&self) -> &str {
+        &self.secret
+    }
 }
 
 /// Asks for a second factor (`POST action` with `code`, `credential`, `skip` or `cancel`; `remember`; `transaction`,

@@ -117,7 +117,7 @@ pub struct ScopeView {
 
 impl ScopeView {
     /// The description of this scope; empty if neither the caller nor the page has one.
-    fn words(&self, texts: &'static Texts) -> &str {
+    pub(crate) fn words(&self, texts: &'static Texts) -> &str {
         if !self.description.is_empty() {
             return &self.description;
         }

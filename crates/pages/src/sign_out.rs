@@ -2,8 +2,8 @@
 
 use askama::Template;
 
-use crate::Language;
 use crate::page::{is_linkable, page};
+use crate::{Language, RenderError};
 
 /// Asks whether the user wants to sign out (RP-Initiated Logout 1.0 section 2: the provider SHOULD ask), by
 /// `POST action` with `decision` = `confirm` or `cancel`, `transaction`, `csrf_token`.
@@ -18,6 +18,8 @@ pub struct LogoutPage {
     pub user_name: Option<String>,
     /// The client that asked for the logout, if it is known.
     pub client_name: Option<String>,
+    /// The other applications that are told of the logout.
+    pub applications: Vec<String>,
     /// Where the form is posted.
     pub action: String,
     /// The hidden field `transaction`.
@@ -38,6 +40,21 @@ pub struct LoggedOutPage {
     pub return_uri: Option<String>,
     /// The client that the link leads to.
     pub client_name: Option<String>,
+    /// The addresses of frames by which applications sign the user out (Front-Channel Logout 1.0 section 2). Their origins
+    /// must be in the page's policy.
+    pub frames: Vec<String>,
+    /// Where the page leads on to when the frames have loaded, or after two seconds. The answer's `Refresh` header leads
+    /// there too, for browsers that run no scripts.
+    pub leads_on_to: Option<String>,
+}
+
+/// The page that applications embed in a frame to learn whether the user is still signed in as before (Session Management
+/// 1.0 section 3.3). Everybody may frame it: it shows nothing.
+#[derive(Template)]
+#[template(path = "check_session.html")]
+pub struct CheckSessionPage {
+    /// The name of the cookie with the browser's state, which scripts may read.
+    pub cookie: String,
 }
 
 impl LoggedOutPage {
@@ -47,3 +64,25 @@ impl LoggedOutPage {
 }
 
 page!(LogoutPage, LoggedOutPage);
+
+impl CheckSessionPage {
+    /// Renders the whole HTML document.
+    ///
+    /// # Errors
+    /// [`RenderError::Template`] if the template engine fails.
+    pub fn render(&self) -> Result<String, RenderError> {
+        Ok(Template::render(self)?)
+    }
+
+    /// As [`render`](Self::render), for an issuer with a path: the page loads its script below that path.
+    ///
+    /// # Errors
+    /// As [`render`](Self::render).
+    pub fn render_below(&self, prefix: &str) -> Result<String, RenderError> {
+        Ok(crate::asset::below(prefix, self.render()?))
+    }
+
+    fn files(&self) -> &'static crate::asset::Files {
+        crate::asset::files()
+    }
+}

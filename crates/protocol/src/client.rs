@@ -124,6 +124,29 @@ pub enum DelegationMode {
     None,
 }
 
+/// How a client is told that a session has ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LogoutUris {
+    /// Where logout tokens are posted (Back-Channel Logout 1.0 2.2).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backchannel_logout_uri: Option<String>,
+    /// Whether the client needs `sid` in logout tokens. They have one anyway.
+    #[serde(skip_serializing_if = "is_false")]
+    pub backchannel_logout_session_required: bool,
+    /// What the signed-out page loads in a frame (Front-Channel Logout 1.0 2).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frontchannel_logout_uri: Option<String>,
+    /// Whether the client needs `iss` and `sid` in that frame's address. It has them anyway.
+    #[serde(skip_serializing_if = "is_false")]
+    pub frontchannel_logout_session_required: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
 /// A client as stored.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Client {
@@ -144,6 +167,9 @@ pub struct Client {
     /// OpenID Connect RP-Initiated Logout 3.1.
     #[serde(default)]
     pub post_logout_redirect_uris: Vec<String>,
+    /// How it is told that a session has ended.
+    #[serde(flatten)]
+    pub logout: LogoutUris,
     /// The grant types that it may use.
     #[serde(default)]
     pub grant_types: Vec<GrantType>,

@@ -6,6 +6,7 @@
 //! ignore unknown members, RFC 7591 2.)
 
 mod grant_types;
+mod logout_uris;
 mod redirect_uris;
 mod secrets;
 mod settings;
@@ -45,8 +46,8 @@ const MAX_LIFETIME: u64 = LONGEST_LIFE.as_secs();
 /// The longest life of a code, in seconds (RFC 6749 4.1.2: a maximum of 10 minutes is recommended).
 const MAX_CODE_LIFETIME: u64 = 600;
 /// Registered members for features that are not supported (proof of possession, pushed and signed requests, encryption,
-/// logout tokens, forced authentication). They are refused, so that nobody relies on a protection that does not exist.
-const UNSUPPORTED: [&str; 23] = [
+/// forced authentication). They are refused, so that nobody relies on a protection that does not exist.
+const UNSUPPORTED: [&str; 19] = [
     "dpop_bound_access_tokens",
     "tls_client_certificate_bound_access_tokens",
     "require_pushed_authorization_requests",
@@ -62,10 +63,6 @@ const UNSUPPORTED: [&str; 23] = [
     "userinfo_encrypted_response_enc",
     "introspection_signed_response_alg",
     "introspection_encrypted_response_alg",
-    "backchannel_logout_uri",
-    "backchannel_logout_session_required",
-    "frontchannel_logout_uri",
-    "frontchannel_logout_session_required",
     "require_auth_time",
     "initiate_login_uri",
     "request_uris",
@@ -186,7 +183,8 @@ fn document(client: &Client) -> Metadata {
         "updated_at": client.updated_at,
     });
     let exchange = serde_json::to_value(&client.token_exchange).unwrap_or_default();
-    for object in [members, exchange] {
+    let logout = serde_json::to_value(&client.logout).unwrap_or_default();
+    for object in [members, exchange, logout] {
         if let Value::Object(object) = object {
             out.extend(object);
         }
@@ -257,11 +255,13 @@ fn build(
     let warnings =
         too_short.into_iter().chain(redirect_uri_forms.iter().copied().map(Warning::Form)).collect();
     let (client_secrets, client_secret) = secrets::secrets(method, given, own, key, now, random)?;
+    let redirect_uris = redirect_uris::read(doc, &grant_types, &redirect_uri_forms)?;
     let client = Client {
         client_id,
         client_secrets,
         client_name: client_name(doc)?,
-        redirect_uris: redirect_uris::read(doc, &grant_types, &redirect_uri_forms)?,
+        logout: logout_uris::read(doc, &redirect_uris, &redirect_uri_forms)?,
+        redirect_uris,
         post_logout_redirect_uris: redirect_uris::read_post_logout(doc, &redirect_uri_forms)?,
         redirect_uri_forms,
         grant_types,

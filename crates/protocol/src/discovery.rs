@@ -20,6 +20,7 @@ pub mod path {
     pub const INTROSPECTION: &str = "/introspect";
     pub const REVOCATION: &str = "/revoke";
     pub const END_SESSION: &str = "/logout";
+    pub const CHECK_SESSION: &str = "/check-session";
     pub const JWKS: &str = "/.well-known/jwks.json";
     pub const OPENID_CONFIGURATION: &str = "/.well-known/openid-configuration";
     pub const OAUTH_AUTHORIZATION_SERVER: &str = "/.well-known/oauth-authorization-server";
@@ -91,7 +92,7 @@ fn scopes(settings: &IssuerSettings) -> Vec<&str> {
 #[derive(Clone, Debug, Serialize)]
 #[allow(
     missing_docs,
-    reason = "each field is the metadata of the same name in Discovery 3, RFC 8414 2 or RFC 9207 3"
+    reason = "each field is the metadata of the same name in Discovery 3, RFC 8414 2, RFC 9207 3 or the logout specifications"
 )]
 pub struct ProviderMetadata<'a> {
     pub issuer: String,
@@ -102,6 +103,7 @@ pub struct ProviderMetadata<'a> {
     pub introspection_endpoint: String,
     pub revocation_endpoint: String,
     pub end_session_endpoint: String,
+    pub check_session_iframe: String,
     pub scopes_supported: Vec<&'a str>,
     pub claims_supported: Vec<&'a str>,
     pub claim_types_supported: &'static [&'static str],
@@ -120,6 +122,10 @@ pub struct ProviderMetadata<'a> {
     pub revocation_endpoint_auth_methods_supported: Vec<&'static str>,
     pub revocation_endpoint_auth_signing_alg_values_supported: Vec<&'static str>,
     pub authorization_response_iss_parameter_supported: bool,
+    pub backchannel_logout_supported: bool,
+    pub backchannel_logout_session_supported: bool,
+    pub frontchannel_logout_supported: bool,
+    pub frontchannel_logout_session_supported: bool,
     pub claims_parameter_supported: bool,
     pub request_parameter_supported: bool,
     pub request_uri_parameter_supported: bool,
@@ -155,6 +161,7 @@ pub fn provider_metadata<'a>(issuer_url: &str, settings: &'a IssuerSettings) -> 
         introspection_endpoint: url(path::INTROSPECTION),
         revocation_endpoint: url(path::REVOCATION),
         end_session_endpoint: url(path::END_SESSION),
+        check_session_iframe: url(path::CHECK_SESSION),
         scopes_supported: scopes(settings),
         claims_supported: claims(settings),
         claim_types_supported: &["normal"],
@@ -181,6 +188,10 @@ pub fn provider_metadata<'a>(issuer_url: &str, settings: &'a IssuerSettings) -> 
         revocation_endpoint_auth_methods_supported: methods(),
         revocation_endpoint_auth_signing_alg_values_supported: accepted(),
         authorization_response_iss_parameter_supported: true,
+        backchannel_logout_supported: true,
+        backchannel_logout_session_supported: true,
+        frontchannel_logout_supported: true,
+        frontchannel_logout_session_supported: true,
         claims_parameter_supported: false,
         request_parameter_supported: false,
         // Discovery 3: its default is true, so false must be stated.
@@ -211,6 +222,11 @@ mod tests {
             ("introspection_endpoint", json!("https://op.example/acme/introspect")),
             ("revocation_endpoint", json!("https://op.example/acme/revoke")),
             ("end_session_endpoint", json!("https://op.example/acme/logout")),
+            ("check_session_iframe", json!("https://op.example/acme/check-session")),
+            ("backchannel_logout_supported", json!(true)),
+            ("backchannel_logout_session_supported", json!(true)),
+            ("frontchannel_logout_supported", json!(true)),
+            ("frontchannel_logout_session_supported", json!(true)),
             ("response_types_supported", json!(["code"])),
             ("response_modes_supported", json!(["query", "fragment", "form_post"])),
             ("subject_types_supported", json!(["public"])),

@@ -39,8 +39,16 @@ events! {
     SignInFailed => "session.sign_in_failed", true;
     /// A user added a passkey.
     PasskeyAdded => "passkey.added", true;
+    /// A user gave a passkey another name.
+    PasskeyRenamed => "passkey.renamed", true;
+    /// A user removed a passkey.
+    PasskeyRemoved => "passkey.removed", true;
     /// A user set up a generator of time-based one-time passwords.
     TotpAdded => "totp.added", true;
+    /// A user removed the generator of time-based one-time passwords, with the recovery codes.
+    TotpRemoved => "totp.removed", true;
+    /// A user got new recovery codes in place of the others.
+    RecoveryCodesDrawn => "recovery_code.drawn", true;
     /// A user signed in with a recovery code, which is used up.
     RecoveryCodeUsed => "recovery_code.used", true;
     /// A session ended before its time.
@@ -129,6 +137,10 @@ events! {
     MailPostponed => "mail.postponed", true;
     /// A mail will not be sent.
     MailGivenUp => "mail.given_up", true;
+    /// A client took a logout token.
+    LogoutDelivered => "logout.delivered", true;
+    /// A client will not be told of the end of a session.
+    LogoutGivenUp => "logout.given_up", true;
     /// All users were read with the hashes of their passwords.
     PasswordHashesExported => "user.password_hashes_exported", true;
     /// Somebody called the admin API with a wrong secret.
@@ -145,6 +157,8 @@ events! {
     RefreshTokenRetried => "refresh_token.retried", false;
     /// A client obtained a token for itself.
     ClientCredentialsGranted => "client_credentials.granted", false;
+    /// A client could not be told of the end of a session yet.
+    LogoutPostponed => "logout.postponed", false;
     /// A token was exchanged.
     TokenExchanged => "token.exchanged", false;
 }

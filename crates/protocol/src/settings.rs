@@ -109,6 +109,10 @@ pub struct IssuerSettings {
     /// costlier one; whoever knows that none is left may lower it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub password_work_kib: Option<u64>,
+    /// Whether people may delete their accounts themselves, on the account pages. Not written while it is off, so that
+    /// nodes of earlier versions read the settings.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub self_deletion: bool,
     /// The attributes that users may have besides the standard claims. Not written while there are none, so that nodes of
     /// earlier versions read the settings.
     #[serde(skip_serializing_if = "AttributeSchema::is_empty")]
@@ -260,6 +264,7 @@ impl Default for IssuerSettings {
             introspection_audience: None,
             audit_days: 90,
             password_work_kib: None,
+            self_deletion: false,
             attributes: AttributeSchema::default(),
             login_api_origins: Vec::new(),
             second_factor: SecondFactor::default(),

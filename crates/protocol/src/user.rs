@@ -157,6 +157,14 @@ pub struct Address {
     pub country: Option<String>,
 }
 
+/// The longest text of a claim, in bytes.
+const LONGEST_CLAIM: usize = 2_048;
+
+/// Whether a text may be the value of a claim: at most 2,048 bytes without control characters but line breaks.
+pub fn is_claim_text(text: &str) -> bool {
+    text.len() <= LONGEST_CLAIM && !text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r'))
+}
+
 /// A password hash as it is stored: a PHC string, or the form of the system that it was imported from. No Debug, because
 /// a leaked hash can be attacked offline.
 #[derive(Clone, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use symbolon_pages::{FormPostPage, Language};
 use symbolon_protocol::authorize::request::{AuthorizationRequest, Rejection};
 use symbolon_protocol::authorize::response::{self, AuthorizationResponse, Issuance};
@@ -17,15 +17,19 @@ use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::{Details, Reason};
 use symbolon_protocol::scope::Scope;
 use symbolon_protocol::session::{Session, SessionId};
+use symbolon_protocol::session_management::SessionState;
 use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::sign_in::acr::RequestedAcr;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::Durable;
 
-use crate::interaction::{Interaction, Page, PendingAuthorization, client_of, to_root};
+use crate::interaction::{Interaction, Page, PendingAuthorization, client_of, root, to_root};
+use crate::sign_in_goal::{AccountGoal, SignInGoal};
 use crate::{consent_page, email_code_page, login_page, second_factor_page, step_up};
 use symbolon_app::audit::RefusedRequest;
-use symbolon_app::http::{Call, Context, Failure, Framing, Policy, html, redirect, session_cookie};
+use symbolon_app::http::{
+    Call, Context, Failure, Framing, Policy, html, redirect, session_cookie, tell_browser_state,
+};
 use symbolon_telemetry::RequestFacts;
 
 /// The longest request that may wait for a person, in bytes of its JSON. The page's form carries it sealed, and the
@@ -47,12 +51,13 @@ const TOO_MANY_CODES: OAuthError = OAuthError::new(
 pub(super) async fn authorize(call: &mut Call) -> Result<Response, Failure> {
     let Call { context, received, durable, client, .. } = call;
     let session = session_cookie(&received.headers, &context.issuer);
-    let attempt = AuthorizationAttempt { context, session, is_post: received.is_post(), so_far: None };
+    let (headers, is_post) = (&received.headers, received.is_post());
+    let attempt = AuthorizationAttempt { context, headers, session, is_post, so_far: None };
     match attempt.run(received.encoded(), client, durable).await? {
         NextStep::Answer(response) => Ok(response),
         next => {
             let pending = PendingAuthorization::of(received.encoded())?;
-            if !encoded::fits_json(&pending.request, LONGEST_PENDING) {
+            if !pending.request().is_none_or(|request| encoded::fits_json(request, LONGEST_PENDING)) {
                 let description = "a request that needs a page may have 8 KiB at most";
                 let error = OAuthError::invalid_request(Reason::RequestTooLongForPage, description);
                 return refuse(call, &pending, error).await;
@@ -91,14 +96,35 @@ pub(super) async fn resume(
     on: Page,
 ) -> Result<Response, Failure> {
     let Call { context, received, durable, client, .. } = call;
-    let attempt = AuthorizationAttempt {
-        context,
-        session,
-        is_post: received.is_post(),
-        so_far: Some(&interaction.pending),
+    let is_post = received.is_post();
+    let next = match &interaction.pending.goal {
+        SignInGoal::Request(request) => {
+            let so_far = Some(&interaction.pending);
+            let headers = &received.headers;
+            let attempt = AuthorizationAttempt { context, headers, session, is_post, so_far };
+            attempt.run(request.as_bytes(), client, durable).await?
+        }
+        SignInGoal::Account(page) => to_account(context, page, (session, is_post), durable).await?,
     };
-    let next = attempt.run(interaction.pending.request.as_bytes(), client, durable).await?;
     lead_to(call, interaction, next, on).await
+}
+
+/// Leads to a page of the account, if the person has proven as much as it wants.
+async fn to_account(
+    context: &Context,
+    page: &AccountGoal,
+    (session, is_post): (Option<SessionId>, bool),
+    durable: &mut Durable,
+) -> Result<NextStep, Failure> {
+    let Context { app, issuer, .. } = context;
+    let Some(id) = session else { return Ok(NextStep::SignIn) };
+    let session = app.store.session(&issuer.id, &id, app.now()).await?.take(durable);
+    let Some(session) = session else { return Ok(NextStep::SignIn) };
+    let user = app.store.user(&issuer.id, &session.user).await?;
+    let is_enough =
+        user.is_some_and(|user| user.may_sign_in()) && page.freshness().is_met(context, &session).await?;
+    let to = format!("{}{}", issuer.prefix, page.place().path());
+    Ok(if is_enough { NextStep::Answer(redirect(is_post, &to)) } else { NextStep::SignIn })
 }
 
 async fn lead_to(
@@ -143,7 +169,8 @@ async fn sign_in(
     login_page::ask(call, interaction, on).await
 }
 
-/// Tells the client that its request was refused, in the response mode that it asked for (RFC 6749 4.1.2.1).
+/// Tells the client that its request was refused, in the response mode that it asked for (RFC 6749 4.1.2.1). Whoever did
+/// not come from a client is led to the first page.
 ///
 /// # Errors
 /// As [`authorize`].
@@ -153,7 +180,8 @@ pub(super) async fn refuse(
     error: OAuthError,
 ) -> Result<Response, Failure> {
     let Call { context, received, .. } = &*call;
-    let params = Params::parse(pending.request.as_bytes())?;
+    let Some(request) = pending.request() else { return Ok(redirect(received.is_post(), &root(context))) };
+    let params = Params::parse(request.as_bytes())?;
     let client = client_of(context, &params).await?;
     let settings = context.issuer.settings.load_full();
     let to = match AuthorizationRequest::check(&params, &client, (&context.issuer.url, &settings)) {
@@ -189,6 +217,8 @@ pub(super) enum NextStep {
 /// One evaluation of an authorization request: the first, or one after the person signed in or consented.
 struct AuthorizationAttempt<'a> {
     context: &'a Context,
+    /// The headers of the HTTP request.
+    headers: &'a HeaderMap,
     /// The session id that the browser presented.
     session: Option<SessionId>,
     /// Whether the HTTP request is a POST, which decides the redirect's status.
@@ -235,6 +265,10 @@ impl AuthorizationAttempt<'_> {
             Some(id) => app.store.session(&issuer.id, id, now).await?.take(durable),
             None => None,
         };
+        if let (Some(id), None) = (&self.session, &session) {
+            // Boxed, so that the future of a silent request stays small.
+            Box::pin(app.end_expired(issuer, id, durable)).await?;
+        }
         let known = session.as_deref();
         let loaded = LoadedRequest { request, client: &client, session: known, settings: &settings, now };
         match self.decide(&loaded).await? {
@@ -249,7 +283,13 @@ impl AuthorizationAttempt<'_> {
                 None => Ok(NextStep::SignIn),
             },
             Decision::Error(error) => {
-                self.error(response::error(&loaded.request.return_to, &error, &issuer.url), error, &client)
+                let answer = response::error(&loaded.request.return_to, &error, &issuer.url);
+                let mut next = self.error(answer, error, &client)?;
+                if let (NextStep::Answer(response), None) = (&mut next, known) {
+                    // The frame of Session Management says from now on that the person is signed out.
+                    tell_browser_state(self.headers, issuer, None, response.headers_mut());
+                }
+                Ok(next)
             }
         }
     }
@@ -312,8 +352,12 @@ impl AuthorizationAttempt<'_> {
         if request.prompt.none {
             app.audit.count(Event::SilentAuthentication);
         }
-        let answer = response::success(&request.return_to, &code, &issuer.url);
-        send(answer, self.is_post, &issuer.prefix).map(NextStep::Answer)
+        let return_to = &request.return_to;
+        let state = SessionState::of(&client.client_id, return_to.redirect_uri, &session.sid, &*app.random);
+        let answer = response::success(return_to, &code, &issuer.url, state.as_ref());
+        let mut response = send(answer, self.is_post, &issuer.prefix)?;
+        tell_browser_state(self.headers, issuer, Some((session, *now)), response.headers_mut());
+        Ok(NextStep::Answer(response))
     }
 }
 

@@ -238,6 +238,7 @@ fn client(id: &'static str, scope: &str, now: Timestamp) -> Client {
         allowed_redirect_origins: Vec::new(),
         default_max_age: None,
         default_acr_values: Default::default(),
+        logout: Default::default(),
         settings: symbolon_protocol::settings::ClientOverrides::default(),
         display: serde_json::Map::new(),
         created_at: now,

@@ -142,7 +142,7 @@ async fn take(call: &mut Call, form: LoginForm, code: &str) -> Result<Response, 
     };
     let Ok(user) = sent.check(EmailCode::parse(code).as_ref(), &issuer.sign_in_key) else {
         app.rate_limits.failed_login(&issuer.id, &pending.typed, context.remote, now);
-        failed(&context, Reason::EmailCodeWrong, &pending.typed, Some(&form.asking.client.client_id));
+        failed(&context, Reason::EmailCodeWrong, &pending.typed, form.asking.client_id());
         let error = if left == 0 { EmailCodeError::Spent } else { EmailCodeError::Wrong };
         return email_code_page::page(&context, &form.interaction, &form.asking, Some(error));
     };
@@ -181,14 +181,14 @@ async fn sign_in(
 ) -> Result<Response, Failure> {
     let context = call.context.clone();
     let proven = Proven::by(Factor::EmailCode, context.app.now());
-    let assessed = second_factor::assess(call, &form.asking.client, user, proven).await?;
+    let assessed = second_factor::assess(call, form.asking.client(), user, proven).await?;
     let LoginForm { mut interaction, asking, typed } = form;
     let code = interaction.pending.email_code.take();
     if second_factor::is_needed(&assessed.step) {
         let proof = Proof::EmailCode { address: sent.address().to_owned() };
         return second_factor::begin(call, interaction, (user, proof), &assessed.step).await;
     }
-    let client = Some(&asking.client.client_id);
+    let client = asking.client_id();
     let by = SignIn { user, amr: assessed.proven.amr(), client };
     let is_still = async || Ok(proven_owner(&context, sent, &user.id).await?.is_some());
     match begin_for(call, &interaction, by, is_still).await? {

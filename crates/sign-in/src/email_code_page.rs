@@ -5,7 +5,7 @@ use http::{HeaderValue, StatusCode, header};
 use symbolon_pages::{EmailCodeError, EmailCodePage, Language};
 use symbolon_protocol::sign_in::email_code::LIVES_ON_PAGES;
 
-use crate::interaction::{Interaction, Page, PendingAuthorization, RequestingClient, address, fits_address};
+use crate::interaction::{Asking, Interaction, Page, PendingAuthorization, address, fits_address};
 use crate::login_page::{self, EMAIL_CODE_PATH as PATH, append};
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect};
@@ -23,7 +23,7 @@ pub(super) async fn ask(
     let sealed = interaction.seal(&call.context)?;
     let is_shown_here = on == Page::EmailCode && !call.received.is_post();
     if is_shown_here || !fits_address(&sealed) {
-        let asking = RequestingClient::of(&call.context, &interaction.pending).await?;
+        let asking = Asking::of(&call.context, &interaction.pending).await?;
         return page(&call.context, interaction, &asking, None);
     }
     let mut response = redirect(call.received.is_post(), &address(&call.context, PATH, &sealed));
@@ -38,7 +38,7 @@ pub(super) async fn ask(
 pub(super) fn page(
     context: &Context,
     interaction: &Interaction<PendingAuthorization>,
-    asking: &RequestingClient,
+    asking: &Asking,
     error: Option<EmailCodeError>,
 ) -> Result<Response, Failure> {
     let sealed = interaction.seal(context)?;
@@ -46,7 +46,7 @@ pub(super) fn page(
     let page = EmailCodePage {
         language: Language::English,
         issuer_name: context.issuer.display_name().to_owned(),
-        client_name: asking.client.display_name().to_owned(),
+        client_name: asking.display_name(Language::English).to_owned(),
         typed: typed.unwrap_or_default(),
         minutes: LIVES_ON_PAGES.as_secs() / 60,
         action: address(context, PATH, &sealed),

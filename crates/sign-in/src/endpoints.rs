@@ -1,233 +1,126 @@
 //! The rows of this crate in the endpoint table.
 
+use http::Method;
 use symbolon_app::http::methods::{GET, GET_THAT_CHANGES, GET_THAT_CHANGES_OR_POST, POST};
-use symbolon_app::http::{Cors, Endpoint, Failures, Form, Limit};
+use symbolon_app::http::{Cors, Endpoint, Failures, Form, Handler, Limit};
 use symbolon_app::rate_limit::EndpointClass;
+use symbolon_pages::AccountPlace;
 use symbolon_protocol::discovery::path;
 use symbolon_telemetry::Endpoint as Label;
 
+use crate::account::security::{generator, passkey};
 use crate::interaction::Page;
 use crate::{
-    authorize, consent, consent_page, email_code, login, login_page, logout, outbox, passkey_offer,
-    passkey_offer_page, passkey_sign_in, root_page, second_factor, second_factor_page,
+    account, authorize, check_session, consent, consent_page, email_code, login, login_page, logout, outbox,
+    passkey_offer, passkey_offer_page, passkey_sign_in, root_page, second_factor, second_factor_page,
 };
 
+/// A row for a page and its form.
+const fn page(
+    path: &'static str,
+    methods: &'static [Method],
+    label: Label,
+    limit: Limit,
+    handler: Handler,
+) -> Endpoint {
+    Endpoint {
+        path,
+        methods,
+        label,
+        limit,
+        form: Form::Required,
+        repeatable: None,
+        needs_lease: true,
+        cors: Cors::None,
+        failures: Failures::Page,
+        handler,
+    }
+}
+
+/// A row for a page that reads nothing from the store.
+const fn fixed_page(path: &'static str, handler: Handler) -> Endpoint {
+    Endpoint { needs_lease: false, ..page(path, GET, Label::Page, Limit::None, handler) }
+}
+
+/// A row for one of the account pages.
+const fn account_page(path: &'static str, methods: &'static [Method], handler: Handler) -> Endpoint {
+    page(path, methods, Label::Account, OF_ADDRESS, handler)
+}
+
+const OF_ADDRESS: Limit = Limit::Address(EndpointClass::Authorize);
+const OF_LOGOUT: Limit = Limit::Address(EndpointClass::Logout);
+
 /// The endpoints that people's browsers call, the busiest first.
-pub static ENDPOINTS: [Endpoint; 18] = [
-    Endpoint {
-        path: path::AUTHORIZATION,
-        methods: GET_THAT_CHANGES_OR_POST,
-        label: Label::Authorize,
-        limit: Limit::Address(EndpointClass::Authorize),
-        form: Form::Required,
-        repeatable: None,
-        needs_lease: true,
-        cors: Cors::None,
-        failures: Failures::Page,
-        handler: |call| Box::pin(authorize::authorize(call)),
-    },
-    Endpoint {
-        path: login_page::PATH,
-        methods: GET_THAT_CHANGES,
-        label: Label::Login,
-        limit: Limit::Address(EndpointClass::Authorize),
-        form: Form::Required,
-        repeatable: None,
-        needs_lease: true,
-        cors: Cors::None,
-        failures: Failures::Page,
-        handler: |call| Box::pin(authorize::show(call, Page::Login)),
-    },
-    Endpoint {
-        path: login_page::PATH,
-        methods: POST,
-        label: Label::Login,
-        limit: Limit::None,
-        form: Form::Required,
-        repeatable: None,
-        needs_lease: true,
-        cors: Cors::None,
-        failures: Failures::Page,
-        handler: |call| Box::pin(login::submit(call)),
-    },
-    Endpoint {
-        path: second_factor_page::PATH,
-        methods: GET_THAT_CHANGES,
-        label: Label::Login,
-        limit: Limit::Address(EndpointClass::Authorize),
-        form: Form::Required,
-        repeatable: None,
-        needs_lease: true,
-        cors: Cors::None,
-        failures: Failures::Page,
-        handler: |call| Box::pin(authorize::show(call, Page::SecondFactor)),
-    },
-    Endpoint {
-        path: second_factor_page::PATH,
-        methods: POST,
-        label: Label::Login,
-        limit: Limit::None,
-        form: Form::Required,
-        repeatable: None,
-        needs_lease: true,
-        cors: Cors::None,
-        failures: Failures::Page,
-        handler: |call| Box::pin(second_factor::submit(call)),
-    },
-    Endpoint {
-        path: login_page::PASSKEY_PATH,
-        methods: POST,
-        label: Label::Login,
-        limit: Limit::Address(EndpointClass::Authorize),
-        form: Form::Required,
-        repeatable: None,
-        needs_lease: true,
-        cors: Cors::None,
-        failures: Failures::Page,
-        handler: |call| Box::pin(passkey_sign_in::submit(call)),
-    },
-    Endpoint {
-        path: login_page::EMAIL_CODE_PATH,
-        methods: GET_THAT_CHANGES,
-        label: Label::Login,
-        limit: Limit::Address(EndpointClass::Authorize),
-        form: Form::Required,
-        repeatable: None,
-        needs_lease: true,
-        cors: Cors::None,
-        failures: Failures::Page,
-        handler: |call| Box::pin(authorize::show(call, Page::EmailCode)),
-    },
-    Endpoint {
-        path: login_page::EMAIL_CODE_PATH,
-        methods: POST,
-        label: Label::Login,
-        limit: Limit::Address(EndpointClass::Authorize),
-        form: Form::Required,
-        repeatable: None,
-        needs_lease: true,
-        cors: Cors::None,
-        failures: Failures::Page,
-        handler: |call| Box::pin(email_code::submit(call)),
-    },
-    Endpoint {
-        path: passkey_offer_page::PATH,
-        methods: GET_THAT_CHANGES,
-        label: Label::Login,
-        limit: Limit::Address(EndpointClass::Authorize),
-        form: Form::Required,
-        repeatable: None,
-        needs_lease: true,
-        cors: Cors::None,
-        failures: Failures::Page,
-        handler: |call| Box::pin(passkey_offer::show(call)),
-    },
-    Endpoint {
-        path: passkey_offer_page::PATH,
-        methods: POST,
-        label: Label::Login,
-        limit: Limit::Address(EndpointClass::Authorize),
-        form: Form::Required,
-        repeatable: None,
-        needs_lease: true,
-        cors: Cors::None,
-        failures: Failures::Page,
-        handler: |call| Box::pin(passkey_offer::submit(call)),
-    },
-    Endpoint {
-        path: consent_page::PATH,
-        methods: GET_THAT_CHANGES,
-        label: Label::Consent,
-        limit: Limit::Address(EndpointClass::Authorize),
-        form: Form::Required,
-        repeatable: None,
-        needs_lease: true,
-        cors: Cors::None,
-        failures: Failures::Page,
-        handler: |call| Box::pin(authorize::show(call, Page::Consent)),
-    },
-    Endpoint {
-        path: consent_page::PATH,
-        methods: POST,
-        label: Label::Consent,
-        limit: Limit::Address(EndpointClass::Authorize),
-        form: Form::Required,
-        repeatable: None,
-        needs_lease: true,
-        cors: Cors::None,
-        failures: Failures::Page,
-        handler: |call| Box::pin(consent::submit(call)),
-    },
-    Endpoint {
-        path: path::END_SESSION,
-        methods: GET_THAT_CHANGES_OR_POST,
-        label: Label::Logout,
-        limit: Limit::Address(EndpointClass::Logout),
-        form: Form::Required,
-        repeatable: None,
-        needs_lease: true,
-        cors: Cors::None,
-        failures: Failures::Page,
-        handler: |call| Box::pin(logout::logout(call)),
-    },
-    Endpoint {
-        path: logout::CONFIRM,
-        methods: POST,
-        label: Label::Logout,
-        limit: Limit::Address(EndpointClass::Logout),
-        form: Form::Required,
-        repeatable: None,
-        needs_lease: true,
-        cors: Cors::None,
-        failures: Failures::Page,
-        handler: |call| Box::pin(logout::confirm(call)),
-    },
-    Endpoint {
-        path: "/",
-        methods: GET,
-        label: Label::Page,
-        limit: Limit::None,
-        form: Form::Required,
-        repeatable: None,
-        needs_lease: false,
-        cors: Cors::None,
-        failures: Failures::Page,
-        handler: |call| Box::pin(root_page::root(call)),
-    },
-    Endpoint {
-        path: "/callback",
-        methods: GET,
-        label: Label::Page,
-        limit: Limit::None,
-        form: Form::Required,
-        repeatable: None,
-        needs_lease: false,
-        cors: Cors::None,
-        failures: Failures::Page,
-        handler: |call| Box::pin(root_page::callback(call)),
-    },
-    Endpoint {
-        path: "/callback/silent",
-        methods: GET,
-        label: Label::Page,
-        limit: Limit::None,
-        form: Form::Required,
-        repeatable: None,
-        needs_lease: false,
-        cors: Cors::None,
-        failures: Failures::Page,
-        handler: |call| Box::pin(root_page::silent_callback(call)),
-    },
-    Endpoint {
-        path: outbox::PATH,
-        methods: GET,
-        label: Label::Page,
-        limit: Limit::None,
-        form: Form::Required,
-        repeatable: None,
-        needs_lease: false,
-        cors: Cors::None,
-        failures: Failures::Page,
-        handler: |call| Box::pin(outbox::show(call)),
-    },
+pub static ENDPOINTS: [Endpoint; 37] = [
+    page(path::AUTHORIZATION, GET_THAT_CHANGES_OR_POST, Label::Authorize, OF_ADDRESS, |call| {
+        Box::pin(authorize::authorize(call))
+    }),
+    page(login_page::PATH, GET_THAT_CHANGES, Label::Login, OF_ADDRESS, |call| {
+        Box::pin(authorize::show(call, Page::Login))
+    }),
+    page(login_page::PATH, POST, Label::Login, Limit::None, |call| Box::pin(login::submit(call))),
+    page(second_factor_page::PATH, GET_THAT_CHANGES, Label::Login, OF_ADDRESS, |call| {
+        Box::pin(authorize::show(call, Page::SecondFactor))
+    }),
+    page(second_factor_page::PATH, POST, Label::Login, Limit::None, |call| {
+        Box::pin(second_factor::submit(call))
+    }),
+    page(login_page::PASSKEY_PATH, POST, Label::Login, OF_ADDRESS, |call| {
+        Box::pin(passkey_sign_in::submit(call))
+    }),
+    page(login_page::EMAIL_CODE_PATH, GET_THAT_CHANGES, Label::Login, OF_ADDRESS, |call| {
+        Box::pin(authorize::show(call, Page::EmailCode))
+    }),
+    page(login_page::EMAIL_CODE_PATH, POST, Label::Login, OF_ADDRESS, |call| {
+        Box::pin(email_code::submit(call))
+    }),
+    page(passkey_offer_page::PATH, GET_THAT_CHANGES, Label::Login, OF_ADDRESS, |call| {
+        Box::pin(passkey_offer::show(call))
+    }),
+    page(passkey_offer_page::PATH, POST, Label::Login, OF_ADDRESS, |call| {
+        Box::pin(passkey_offer::submit(call))
+    }),
+    page(consent_page::PATH, GET_THAT_CHANGES, Label::Consent, OF_ADDRESS, |call| {
+        Box::pin(authorize::show(call, Page::Consent))
+    }),
+    page(consent_page::PATH, POST, Label::Consent, OF_ADDRESS, |call| Box::pin(consent::submit(call))),
+    page(path::END_SESSION, GET_THAT_CHANGES_OR_POST, Label::Logout, OF_LOGOUT, |call| {
+        Box::pin(logout::logout(call))
+    }),
+    page(logout::CONFIRM, POST, Label::Logout, OF_LOGOUT, |call| Box::pin(logout::confirm(call))),
+    fixed_page(path::CHECK_SESSION, |call| Box::pin(check_session::show(call))),
+    fixed_page("/", |call| Box::pin(root_page::root(call))),
+    fixed_page("/callback", |call| Box::pin(root_page::callback(call))),
+    fixed_page("/callback/silent", |call| Box::pin(root_page::silent_callback(call))),
+    fixed_page(outbox::PATH, |call| Box::pin(outbox::show(call))),
+    account_page(AccountPlace::Overview.path(), GET_THAT_CHANGES, |call| Box::pin(account::overview(call))),
+    account_page(AccountPlace::Profile.path(), GET_THAT_CHANGES, |call| {
+        Box::pin(account::profile::show(call))
+    }),
+    account_page(AccountPlace::Profile.path(), POST, |call| Box::pin(account::profile::submit(call))),
+    account_page(AccountPlace::Password.path(), GET_THAT_CHANGES, |call| {
+        Box::pin(account::password::show(call))
+    }),
+    account_page(AccountPlace::Password.path(), POST, |call| Box::pin(account::password::submit(call))),
+    account_page(AccountPlace::Security.path(), GET_THAT_CHANGES, |call| {
+        Box::pin(account::security::show(call))
+    }),
+    account_page(AccountPlace::Security.path(), POST, |call| Box::pin(account::security::submit(call))),
+    account_page(generator::PATH, GET_THAT_CHANGES, |call| Box::pin(generator::show(call))),
+    account_page(generator::PATH, POST, |call| Box::pin(generator::submit(call))),
+    account_page(passkey::PATH, GET_THAT_CHANGES, |call| Box::pin(passkey::show(call))),
+    account_page(passkey::PATH, POST, |call| Box::pin(passkey::submit(call))),
+    account_page(AccountPlace::Sessions.path(), GET_THAT_CHANGES, |call| {
+        Box::pin(account::sessions::show(call))
+    }),
+    account_page(AccountPlace::Sessions.path(), POST, |call| Box::pin(account::sessions::submit(call))),
+    account_page(AccountPlace::Applications.path(), GET_THAT_CHANGES, |call| {
+        Box::pin(account::applications::show(call))
+    }),
+    account_page(AccountPlace::Applications.path(), POST, |call| {
+        Box::pin(account::applications::submit(call))
+    }),
+    account_page(AccountPlace::Data.path(), GET_THAT_CHANGES, |call| Box::pin(account::data::show(call))),
+    account_page(AccountPlace::Data.path(), POST, |call| Box::pin(account::data::submit(call))),
+    account_page(account::data::EXPORT, GET_THAT_CHANGES, |call| Box::pin(account::data::export(call))),
 ];

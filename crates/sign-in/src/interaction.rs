@@ -11,6 +11,7 @@ use axum::response::Response;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use symbolon_crypto::random;
+use symbolon_pages::Language;
 use symbolon_protocol::authorize::request::{self, AuthorizationRequest, Rejection};
 use symbolon_protocol::client::Client;
 use symbolon_protocol::error::OAuthError;
@@ -24,6 +25,7 @@ use symbolon_store::Durable;
 use symbolon_store::shard::{Route, ShardKind};
 
 use crate::first_factor::FirstFactor;
+use crate::sign_in_goal::SignInGoal;
 use symbolon_app::http::csrf::{Browser, INTERACTION_LIVES, PageForm, Purpose};
 use symbolon_app::http::{Context, Failure, Received, redirect, session_cookie};
 
@@ -43,11 +45,12 @@ pub(super) trait Pending: Serialize + DeserializeOwned {
     fn forget(&mut self, now: Option<Timestamp>);
 }
 
-/// An authorization request that waits for a person.
+/// An authorization request, or a page of the account, that waits for a person.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct PendingAuthorization {
-    /// The original request, form-encoded.
-    pub(super) request: String,
+    /// What the person signs in for.
+    #[serde(flatten)]
+    pub(super) goal: SignInGoal,
     /// When the person signed in for this request.
     pub(super) signed_in_at: Option<Timestamp>,
     /// The user and the scopes of the consent that was given for this request.
@@ -86,8 +89,13 @@ impl PendingAuthorization {
     pub(super) fn of(request: &[u8]) -> Result<Self, Failure> {
         let request =
             std::str::from_utf8(request).map_err(|error| Failure::Internal(error.to_string()))?.to_owned();
-        Ok(Self {
-            request,
+        Ok(Self::for_goal(SignInGoal::Request(request)))
+    }
+
+    /// A goal for which the person has done nothing yet.
+    pub(super) const fn for_goal(goal: SignInGoal) -> Self {
+        Self {
+            goal,
             signed_in_at: None,
             allowed: None,
             scopes: None,
@@ -96,12 +104,20 @@ impl PendingAuthorization {
             email_code: None,
             offer_passkey: false,
             stays_at: None,
-        })
+        }
+    }
+
+    /// The authorization request that waits, if it is one.
+    pub(super) fn request(&self) -> Option<&str> {
+        match &self.goal {
+            SignInGoal::Request(request) => Some(request),
+            SignInGoal::Account(_) => None,
+        }
     }
 
     /// The client that the request names.
     pub(super) fn client_id(&self) -> Option<ClientId> {
-        request::client_id(&Params::parse(self.request.as_bytes()).ok()?).ok()
+        request::client_id(&Params::parse(self.request()?.as_bytes()).ok()?).ok()
     }
 }
 
@@ -306,7 +322,12 @@ pub(super) fn address(context: &Context, path: &str, sealed: &str) -> String {
 /// The redirect for a page that is opened without an interaction: because it was too long for the address, or because
 /// somebody typed the address.
 pub(super) fn to_root(context: &Context) -> Response {
-    redirect(false, &format!("{}/", context.issuer.prefix))
+    redirect(false, &root(context))
+}
+
+/// The address of the issuer's first page.
+pub(super) fn root(context: &Context) -> String {
+    format!("{}/", context.issuer.prefix)
 }
 
 /// The error for a value that is not a sealed interaction of this issuer.
@@ -329,6 +350,9 @@ pub(super) async fn session_of(
     let Context { app, issuer, .. } = context;
     let Some(id) = session_cookie(&received.headers, issuer) else { return Ok(None) };
     let session = app.store.session(&issuer.id, &id, app.now()).await?.take(durable);
+    if session.is_none() {
+        app.end_expired(issuer, &id, durable).await?;
+    }
     Ok(session.map(|session| (id, session)))
 }
 
@@ -377,7 +401,7 @@ impl RequestingClient {
     /// # Errors
     /// [`Failure`]: errors that may be shown only to the person and not sent to the client (RFC 6749 4.1.2.1).
     pub(super) async fn of(context: &Context, pending: &PendingAuthorization) -> Result<Self, Failure> {
-        let params = Params::parse(pending.request.as_bytes())?;
+        let params = Params::parse(pending.request().ok_or_else(unreadable)?.as_bytes())?;
         let client = client_of(context, &params).await?;
         let settings = context.issuer.settings.load_full();
         let (redirect_uri, login_hint) =
@@ -389,6 +413,56 @@ impl RequestingClient {
                 Err(Rejection::Page(error)) => return Err(error.into()),
             };
         Ok(Self { client, redirect_uri, login_hint })
+    }
+}
+
+/// Who asks somebody to sign in, as pages show it.
+pub(super) enum Asking {
+    /// A client.
+    Client(RequestingClient),
+    /// The issuer itself, for a page of the account.
+    Account {
+        /// The value that prefills the login form.
+        login_hint: Option<String>,
+    },
+}
+
+impl Asking {
+    /// Who asks in an interaction.
+    ///
+    /// # Errors
+    /// As [`RequestingClient::of`].
+    pub(super) async fn of(context: &Context, pending: &PendingAuthorization) -> Result<Self, Failure> {
+        match &pending.goal {
+            SignInGoal::Request(_) => RequestingClient::of(context, pending).await.map(Self::Client),
+            SignInGoal::Account(page) => Ok(Self::Account { login_hint: page.login_hint.clone() }),
+        }
+    }
+
+    /// The client, if it is one.
+    pub(super) fn client(&self) -> Option<&Arc<Client>> {
+        match self {
+            Self::Client(asking) => Some(&asking.client),
+            Self::Account { .. } => None,
+        }
+    }
+
+    /// The id of the client, if it is one.
+    pub(super) fn client_id(&self) -> Option<&ClientId> {
+        self.client().map(|client| &client.client_id)
+    }
+
+    /// What the person is told where they go on to.
+    pub(super) fn display_name(&self, language: Language) -> &str {
+        self.client().map_or(language.texts().account_own, |client| client.display_name())
+    }
+
+    /// The value that prefills the login form.
+    pub(super) fn login_hint(&self) -> Option<&str> {
+        match self {
+            Self::Client(asking) => asking.login_hint.as_deref(),
+            Self::Account { login_hint } => login_hint.as_deref(),
+        }
     }
 }
 

@@ -1,11 +1,14 @@
-//! The endpoints that a person's browser calls: authorization, the pages for login, consent and logout, and the
-//! walk-through of development mode. [`ENDPOINTS`] are their rows in the endpoint table. Applications that draw their own
+//! The endpoints that a person's browser calls: authorization, the pages for login, consent, logout and the account, and
+//! the walk-through of development mode. [`ENDPOINTS`] are their rows in the endpoint table. Applications that draw their own
 //! pages sign people in by the login API, whose rows are [`LOGIN_API`].
 
+mod account;
 mod assets;
 mod authorize;
+mod check_session;
 mod consent;
 mod consent_page;
+mod credential_news;
 pub mod demo;
 mod email_code;
 mod email_code_attempt;
@@ -36,6 +39,7 @@ mod second_factor_setup;
 mod session_begin;
 mod session_end;
 mod session_quota;
+mod sign_in_goal;
 mod signed_in;
 mod step_up;
 

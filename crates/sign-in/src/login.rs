@@ -63,15 +63,15 @@ async fn by_password(
     creates_passkeys: bool,
 ) -> Result<Response, Failure> {
     let context = call.context.clone();
-    let (typed, client) = (form.typed.clone().unwrap_or_default(), form.asking.client.client_id.clone());
+    let (typed, client) = (form.typed.clone().unwrap_or_default(), form.asking.client_id().cloned());
     let attempt =
-        PasswordAttempt { context: &context, client: &client, username: &typed, password: &password };
+        PasswordAttempt { context: &context, client: client.as_ref(), username: &typed, password: &password };
     let right = match attempt.check().await? {
         Ok(right) => right,
         Err(error) => return form.refused(&context, error).await,
     };
     let proven = Proven::by(Factor::Password, context.app.now());
-    let assessed = second_factor::assess(call, &form.asking.client, &right.user, proven).await?;
+    let assessed = second_factor::assess(call, form.asking.client(), &right.user, proven).await?;
     let LoginForm { mut interaction, asking, typed } = form;
     let can_create = creates_passkeys && passkey_offer_page::is_due(call, &right.user, &assessed.set);
     interaction.pending.offer_passkey = can_create;
@@ -80,7 +80,7 @@ async fn by_password(
         let proof = Proof::Password { hash: hash_digest(&hash) };
         return second_factor::begin(call, interaction, (&right.user, proof), &assessed.step).await;
     }
-    let sign_in = SignIn { user: &right.user, amr: assessed.proven.amr(), client: Some(&client) };
+    let sign_in = SignIn { user: &right.user, amr: assessed.proven.amr(), client: client.as_ref() };
     match begin_for(call, &interaction, sign_in, || attempt.is_still(&right)).await? {
         Some((id, session)) => {
             let response = signed_in(call, interaction, id, &session).await;

@@ -1,8 +1,6 @@
 //! What the forms of all methods of signing in have in common: whose they are, and what happens to one that came late, from
 //! elsewhere or twice.
 
-use std::sync::Arc;
-
 use axum::response::Response;
 use symbolon_pages::LoginError;
 use symbolon_protocol::authorize::decide::denied;
@@ -10,7 +8,7 @@ use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::{Details, Reason, Refusal};
 
 use crate::authorize::refuse;
-use crate::interaction::{Interaction, PendingAuthorization, RequestingClient, session_of};
+use crate::interaction::{Asking, Interaction, PendingAuthorization, session_of};
 use crate::login_page;
 use crate::refusal_pause::refusal_pause;
 use crate::signed_in::signed_in;
@@ -25,7 +23,7 @@ const LONGEST_NAME: usize = 320;
 /// A form that was sent by a page of ours.
 pub(super) struct LoginForm {
     pub(super) interaction: Interaction<PendingAuthorization>,
-    pub(super) asking: RequestingClient,
+    pub(super) asking: Asking,
     /// The name that was typed, if one was.
     pub(super) typed: Option<String>,
 }
@@ -45,13 +43,12 @@ pub(super) enum Opened {
 pub(super) async fn open(call: &mut Call, params: &Params<'_>) -> Result<Opened, Failure> {
     let Call { context, received, client, .. } = &mut *call;
     let interaction = Interaction::<PendingAuthorization>::open(context, received, params)?;
-    let asking = RequestingClient::of(context, &interaction.pending).await?;
-    *client = Some(Arc::clone(&asking.client));
+    let asking = Asking::of(context, &interaction.pending).await?;
+    *client = asking.client().cloned();
     let typed = params.get("username")?.unwrap_or_default().trim().to_owned();
     let typed = (!typed.is_empty()).then_some(typed);
     if !interaction.accepts((context, received), params, Purpose::Login, "")? {
-        let client = Some(&asking.client.client_id);
-        context.refused(RefusedRequest::anonymous(Reason::SignInFormExpired.into(), client));
+        context.refused(RefusedRequest::anonymous(Reason::SignInFormExpired.into(), asking.client_id()));
         let page = login_page::page(context, &interaction, &asking, typed, Some(LoginError::Expired));
         return page.map(Opened::Answered);
     }
@@ -69,8 +66,7 @@ pub(super) async fn open(call: &mut Call, params: &Params<'_>) -> Result<Opened,
                 let error = LoginError::TooManyAttempts { retry_after_seconds };
                 let details = Details::of_user(&session.user);
                 let refusal = Refusal::about(Reason::SignInRateLimited, details);
-                let client = Some(&asking.client.client_id);
-                call.context.refused(RefusedRequest::anonymous(refusal, client));
+                call.context.refused(RefusedRequest::anonymous(refusal, asking.client_id()));
                 LoginForm { interaction, asking, typed }.refused(&call.context, error).await
             }
         };
@@ -93,8 +89,7 @@ impl LoginForm {
 
     /// Notes why it is refused.
     pub(super) fn note(&self, context: &Context, refusal: Refusal) {
-        let client = Some(&self.asking.client.client_id);
-        context.refused(RefusedRequest::anonymous(refusal, client));
+        context.refused(RefusedRequest::anonymous(refusal, self.asking.client_id()));
     }
 }
 

@@ -5,7 +5,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use symbolon_pages::{Language, LoginError, LoginPage, LoginStage, LoginWays};
 use symbolon_protocol::sign_in::method::{SignInMethod, SignInPage};
 
-use crate::interaction::{Interaction, Page, PendingAuthorization, RequestingClient, address, fits_address};
+use crate::interaction::{Asking, Interaction, Page, PendingAuthorization, address, fits_address};
 use crate::passkey_attempt::prompt;
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect};
@@ -31,9 +31,9 @@ pub(super) async fn ask(
     let sealed = interaction.seal(&call.context)?;
     let is_shown_here = on == Page::Login && !call.received.is_post();
     if is_shown_here || !fits_address(&sealed) {
-        let client = RequestingClient::of(&call.context, &interaction.pending).await?;
-        let shown = Shown { hint: client.login_hint.clone(), ..Shown::default() };
-        return page_with(&call.context, &interaction, &client, shown);
+        let asking = Asking::of(&call.context, &interaction.pending).await?;
+        let shown = Shown { hint: asking.login_hint().map(str::to_owned), ..Shown::default() };
+        return page_with(&call.context, &interaction, &asking, shown);
     }
     let mut response = redirect(call.received.is_post(), &address(&call.context, PATH, &sealed));
     append(response.headers_mut(), interaction.browser.cookie(&call.context.issuer));
@@ -50,8 +50,8 @@ pub(super) async fn show_to_another(
     mut interaction: Interaction<PendingAuthorization>,
 ) -> Result<Response, Failure> {
     interaction.begin_for_another(context);
-    let client = RequestingClient::of(context, &interaction.pending).await?;
-    page(context, &interaction, &client, None, None)
+    let asking = Asking::of(context, &interaction.pending).await?;
+    page(context, &interaction, &asking, None, None)
 }
 
 /// Whether people may sign in by a method on the pages. In development mode every mail arrives, on `/outbox`.
@@ -82,11 +82,11 @@ pub(super) struct Shown {
 pub(super) fn page(
     context: &Context,
     interaction: &Interaction<PendingAuthorization>,
-    client: &RequestingClient,
+    asking: &Asking,
     username: Option<String>,
     error: Option<LoginError>,
 ) -> Result<Response, Failure> {
-    page_with(context, interaction, client, Shown { username, error, ..Shown::default() })
+    page_with(context, interaction, asking, Shown { username, error, ..Shown::default() })
 }
 
 /// As [`page`].
@@ -96,19 +96,20 @@ pub(super) fn page(
 pub(super) fn page_with(
     context: &Context,
     interaction: &Interaction<PendingAuthorization>,
-    client: &RequestingClient,
+    asking: &Asking,
     shown: Shown,
 ) -> Result<Response, Failure> {
     let sealed = interaction.seal(context)?;
     let action = address(context, PATH, &sealed);
     let Shown { username, hint, error, unknown_passkey } = shown;
     let typed = username.or_else(|| interaction.pending.login_name.clone());
+    let (language, client) = (Language::English, asking.client());
     let page = LoginPage {
-        language: Language::English,
+        language,
         issuer_name: context.issuer.display_name().to_owned(),
-        client_name: client.client.display_name().to_owned(),
-        client_uri: client.client.displayed("client_uri"),
-        client_logo: client.client.displayed("logo_uri"),
+        client_name: asking.display_name(language).to_owned(),
+        client_uri: client.and_then(|client| client.displayed("client_uri")),
+        client_logo: client.and_then(|client| client.displayed("logo_uri")),
         cancel_action: action.clone(),
         action,
         ways: ways(context, interaction, &sealed, unknown_passkey)?,
@@ -120,7 +121,8 @@ pub(super) fn page_with(
     };
     let page =
         page.render_below(&context.issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
-    let mut response = html(status(error), page, &Policy { leads_to_client: true, ..Policy::default() });
+    let mut response =
+        html(status(error), page, &Policy { leads_to_client: client.is_some(), ..Policy::default() });
     if let Some(seconds) = retry_after(error) {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use http::{StatusCode, header};
+use http::{HeaderValue, StatusCode, header};
 use symbolon_pages::{Language, LoggedOutPage, LogoutPage};
 use symbolon_protocol::client::Client;
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::event::Event;
+use symbolon_protocol::front_channel_logout;
 use symbolon_protocol::id::{ClientId, Sid};
 use symbolon_protocol::id_token_hint::{IdTokenHint, IdTokenHintClaims};
 use symbolon_protocol::logout::{LogoutDecision, LogoutRequest};
@@ -21,11 +22,17 @@ use crate::interaction::{Interaction, PendingLogout, session_of, user_name};
 use crate::session_end::{end_session, end_session_by_sid};
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::csrf::Purpose;
-use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect, remove_cookie};
+use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect, remove_session_cookies};
 
 /// How many of a user's sessions are searched for an earlier `sid`: enough for all of them, unless
 /// `rate_limit.login.sessions` was raised.
 const MOST_LOOKED_AT: u32 = 100;
+
+/// The most applications that the page names which asks.
+const MOST_NAMED: usize = 12;
+
+/// How long the signed-out page waits for its frames, in seconds.
+const LEADS_ON_AFTER: u32 = 2;
 
 /// The path of the page's form.
 pub(super) const CONFIRM: &str = "/logout/confirm";
@@ -53,13 +60,14 @@ pub(super) async fn logout(call: &mut Call) -> Result<Response, Failure> {
         }
         (LogoutDecision::EndNow { redirect }, Some((id, session))) => {
             end(call, (&id, &session), client.as_deref().map(|client| &client.client_id)).await?;
-            signed_out(call, redirect, true)
+            let told = Some(&*session);
+            signed_out(call, redirect, told).await
         }
         (LogoutDecision::Ask { redirect } | LogoutDecision::EndNow { redirect }, None) => {
             if let Some(claims) = hint.claims() {
                 end_hinted(call, claims, client.as_deref().map(|client| &client.client_id)).await?;
             }
-            signed_out(call, redirect, false)
+            signed_out(call, redirect, None).await
         }
     }
 }
@@ -103,6 +111,7 @@ async fn ask(
         issuer_name: context.issuer.display_name().to_owned(),
         user_name: Some(user_name(context, session).await?),
         client_name: interaction.pending.client_name.clone(),
+        applications: told_applications(context, session, interaction.pending.client_name.as_deref()).await?,
         action: format!("{}{CONFIRM}", context.issuer.prefix),
         csrf: interaction.csrf_token(context, Purpose::Logout, session.sid.as_str()),
         transaction: interaction.seal(context)?,
@@ -116,6 +125,30 @@ async fn ask(
     Ok(response)
 }
 
+/// The names of the applications that are told when a session ends, without the one that asks.
+async fn told_applications(
+    context: &Context,
+    session: &Session,
+    asking: Option<&str>,
+) -> Result<Vec<String>, Failure> {
+    let clients = clients_of(context, session).await?;
+    let is_told = |client: &&Arc<Client>| {
+        let logout = &client.logout;
+        logout.backchannel_logout_uri.is_some() || logout.frontchannel_logout_uri.is_some()
+    };
+    let names = clients.iter().filter(is_told).map(|client| client.display_name());
+    Ok(names.filter(|name| Some(*name) != asking).take(MOST_NAMED).map(str::to_owned).collect())
+}
+
+async fn clients_of(context: &Context, session: &Session) -> Result<Vec<Arc<Client>>, Failure> {
+    let Context { app, issuer, .. } = context;
+    let mut clients = Vec::with_capacity(session.clients.len());
+    for client in &session.clients {
+        clients.extend(app.store.client(&issuer.id, client).await?);
+    }
+    Ok(clients)
+}
+
 /// `POST /logout/confirm`: the person's decision.
 ///
 /// # Errors
@@ -126,7 +159,7 @@ pub(super) async fn confirm(call: &mut Call) -> Result<Response, Failure> {
     let interaction = Interaction::<PendingLogout>::open(context, received, &params)?;
     let Some((id, session)) = session_of(context, received, durable).await? else {
         // The form was sent twice, or the session has ended elsewhere: the person is signed out already.
-        return signed_out(call, interaction.pending.redirect, false);
+        return signed_out(call, interaction.pending.redirect, None).await;
     };
     let sid = interaction.pending.sid.as_str();
     let is_ours = interaction.accepts((context, received), &params, Purpose::Logout, sid)?;
@@ -139,7 +172,7 @@ pub(super) async fn confirm(call: &mut Call) -> Result<Response, Failure> {
     match params.get("decision")? {
         Some("confirm") => {
             end(call, (&id, &session), None).await?;
-            signed_out(call, interaction.pending.redirect, true)
+            signed_out(call, interaction.pending.redirect, Some(&session)).await
         }
         // Section 3: redirects to the client only after a logout.
         Some("cancel") => Ok(redirect(true, &format!("{}/", context.issuer.prefix))),
@@ -196,28 +229,60 @@ async fn hinted(
     Ok(sessions.items.into_iter().map(|listed| listed.session).find(|session| is_meant(session)))
 }
 
-/// Redirects to the client's URI if there is one (section 3), else shows the signed-out page. `has_ended`: a session
-/// has ended here, and its cookie is removed.
-fn signed_out(call: &Call, to: Option<String>, has_ended: bool) -> Result<Response, Failure> {
-    let issuer = &call.context.issuer;
-    let mut response = match to {
-        Some(location) => redirect(call.received.is_post(), &location),
-        None => {
-            let page = LoggedOutPage {
-                language: Language::English,
-                issuer_name: call.context.issuer.display_name().to_owned(),
-                return_uri: call.client.as_deref().and_then(|client| client.displayed("client_uri")),
-                client_name: call.client.as_deref().map(|client| client.display_name().to_owned()),
-            };
-            let page =
-                page.render_below(&issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
-            html(StatusCode::OK, page, &Policy::default())
-        }
+/// Redirects to the client's URI if there is one (section 3), else shows the signed-out page. `ended`: the session that has
+/// ended here, whose cookies are removed. Where its clients have frames to be told by, the page is shown in any case, and
+/// leads on.
+async fn signed_out(
+    call: &mut Call,
+    to: Option<String>,
+    ended: Option<&Session>,
+) -> Result<Response, Failure> {
+    let Call { context, received, client, .. } = &*call;
+    let issuer = &context.issuer;
+    let frames = match ended {
+        Some(session) => frames(context, session).await?,
+        None => Vec::new(),
     };
-    // Otherwise the cookie stays: it may belong to a live session, because a POST from another site sends no Lax
-    // cookie, and another provider on this host may use the same cookie name. Removing it would sign nobody out.
-    if let Some(cookie) = remove_cookie(issuer, &issuer.cookie).filter(|_| has_ended) {
-        response.headers_mut().append(header::SET_COOKIE, cookie);
+    let mut response = match to {
+        Some(location) if frames.is_empty() => redirect(received.is_post(), &location),
+        to => signed_out_page(context, client.as_deref(), frames, to)?,
+    };
+    // Otherwise the cookies stay: they may belong to a live session, because a POST from another site sends no Lax
+    // cookie, and another provider on this host may use the same cookie names. Removing them would sign nobody out.
+    if ended.is_some() {
+        remove_session_cookies(issuer, response.headers_mut());
+    }
+    Ok(response)
+}
+
+/// The frames by which the clients of a session are told (Front-Channel Logout 1.0).
+async fn frames(context: &Context, session: &Session) -> Result<Vec<String>, Failure> {
+    let clients = clients_of(context, session).await?;
+    Ok(front_channel_logout::frames(&context.issuer.url, session, clients.iter().map(|client| &**client)))
+}
+
+fn signed_out_page(
+    context: &Context,
+    client: Option<&Client>,
+    frames: Vec<String>,
+    to: Option<String>,
+) -> Result<Response, Failure> {
+    let issuer = &context.issuer;
+    let origins = front_channel_logout::origins(&frames);
+    let page = LoggedOutPage {
+        language: Language::English,
+        issuer_name: issuer.display_name().to_owned(),
+        return_uri: to.clone().or_else(|| client.and_then(|client| client.displayed("client_uri"))),
+        client_name: client.map(|client| client.display_name().to_owned()),
+        frames,
+        leads_on_to: to.clone(),
+    };
+    let page = page.render_below(&issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
+    let frame = origins.iter().map(String::as_str).collect();
+    let mut response = html(StatusCode::OK, page, &Policy { frame, ..Policy::default() });
+    // For browsers that run no scripts.
+    if let Some(Ok(refresh)) = to.map(|to| HeaderValue::try_from(format!("{LEADS_ON_AFTER};url={to}"))) {
+        response.headers_mut().insert(header::REFRESH, refresh);
     }
     Ok(response)
 }

@@ -17,7 +17,7 @@ use symbolon_app::one_use::use_once;
 const MARK: &str = "passkey";
 
 /// What a challenge was made for.
-pub(super) trait Ceremony: Serialize + DeserializeOwned {
+pub(crate) trait Ceremony: Serialize + DeserializeOwned {
     /// The sealing purpose: a challenge of one kind cannot be answered as another.
     const PURPOSE: &'static str;
     /// How long it may be answered.
@@ -26,12 +26,12 @@ pub(super) trait Ceremony: Serialize + DeserializeOwned {
 
 /// A challenge, opened.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Challenge<C> {
+pub(crate) struct Challenge<C> {
     /// The origin of the page that asked for it.
     origin: String,
     begun_at: Timestamp,
     /// What it was made for.
-    pub(super) ceremony: C,
+    pub(crate) ceremony: C,
 }
 
 impl<C: Ceremony> Challenge<C> {
@@ -40,7 +40,7 @@ impl<C: Ceremony> Challenge<C> {
     ///
     /// # Errors
     /// [`Failure::Internal`]
-    pub(super) fn make(context: &Context, origin: &str, ceremony: C) -> Result<String, Failure> {
+    pub(crate) fn make(context: &Context, origin: &str, ceremony: C) -> Result<String, Failure> {
         let challenge = Self { origin: origin.to_owned(), begun_at: context.app.now(), ceremony };
         let plain = serde_json::to_vec(&challenge).map_err(|error| Failure::Internal(error.to_string()))?;
         let sealed = context.issuer.interactions.seal(C::PURPOSE, &plain);
@@ -51,7 +51,7 @@ impl<C: Ceremony> Challenge<C> {
     ///
     /// # Errors
     /// 400: it is not this issuer's, is for something else, too old, or was given to another page.
-    pub(super) fn open(context: &Context, origin: &str, text: &str) -> Result<Self, Failure> {
+    pub(crate) fn open(context: &Context, origin: &str, text: &str) -> Result<Self, Failure> {
         let opened = context.issuer.interactions.open(C::PURPOSE, text).map_err(|_| unknown())?;
         let challenge: Self = serde_json::from_slice(opened.expose()).map_err(|_| unknown())?;
         let is_alive = context.app.now().since(challenge.begun_at) < C::LIVES;
@@ -62,7 +62,7 @@ impl<C: Ceremony> Challenge<C> {
     ///
     /// # Errors
     /// 400 if it was answered before.
-    pub(super) async fn use_up(&self, call: &mut Call, text: &str) -> Result<(), Failure> {
+    pub(crate) async fn use_up(&self, call: &mut Call, text: &str) -> Result<(), Failure> {
         let Call { context, durable, .. } = call;
         let name = encoding::encode(&digest::sha256(&[text.as_bytes()]));
         let until = self.begun_at + C::LIVES;
@@ -86,22 +86,26 @@ pub(super) fn unknown() -> Failure {
 
 /// The error for an answer that proves nothing.
 pub(super) fn refused(why: PasskeyRefused, details: Details) -> Failure {
-    let reason = match why {
+    unproven(reason_of(why), "the passkey was not accepted", details)
+}
+
+/// Why an answer proves nothing, as it is noted.
+pub(crate) const fn reason_of(why: PasskeyRefused) -> Reason {
+    match why {
         PasskeyRefused::OtherChallenge => Reason::PasskeyChallengeUnknown,
         PasskeyRefused::NotVerified => Reason::PasskeyNotVerified,
         PasskeyRefused::CounterWentBack => Reason::PasskeyCounterWentBack,
         PasskeyRefused::Malformed | PasskeyRefused::OtherOrigin | PasskeyRefused::Wrong => {
             Reason::PasskeyWrong
         }
-    };
-    unproven(reason, "the passkey was not accepted", details)
+    }
 }
 
 /// The issuer as a relying party, for a page at `origin`.
 ///
 /// # Errors
 /// [`Failure::Internal`]: the issuer's URL has no host.
-pub(super) fn relying_party(context: &Context, origin: &str) -> Result<RelyingParty, Failure> {
+pub(crate) fn relying_party(context: &Context, origin: &str) -> Result<RelyingParty, Failure> {
     let issuer = &context.issuer;
     RelyingParty::new(&issuer.url, issuer.display_name(), origin)
         .ok_or_else(|| Failure::Internal("the issuer's URL has no host for passkeys".to_owned()))

@@ -42,7 +42,7 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
 async fn begin(call: &mut Call, form: LoginForm, by: &ProvenOnPage) -> Result<Response, Failure> {
     let context = call.context.clone();
     let proven = Proven::by(Factor::Passkey { is_synced: by.is_synced }, context.app.now());
-    let client = Some(&form.asking.client.client_id);
+    let client = form.asking.client_id();
     let sign_in = SignIn { user: &by.user, amr: proven.amr(), client };
     match begin_for(call, &form.interaction, sign_in, || by.is_still(&context)).await? {
         Some((id, session)) => {
@@ -64,7 +64,7 @@ fn again(context: &Context, form: &LoginForm, refused: RefusedOnPage) -> Result<
         Failure::OAuth(error) => error,
         failure => return Err(failure),
     };
-    let client = Some(&form.asking.client.client_id);
+    let client = form.asking.client_id();
     let request = RefusedRequest::anonymous(error.take_refusal(), client);
     context.sign_in_failed(RefusedRequest { actor: Actor::User, ..request });
     let (username, error) = (form.typed.clone(), Some(LoginError::PasskeyRefused));

@@ -16,7 +16,8 @@ use symbolon_app::rate_limit::{Limited, LoginInFlight};
 /// A login name and a password as typed.
 pub(super) struct PasswordAttempt<'a> {
     pub(super) context: &'a Context,
-    pub(super) client: &'a ClientId,
+    /// The client that asks for the sign-in, if one does.
+    pub(super) client: Option<&'a ClientId>,
     pub(super) username: &'a str,
     pub(super) password: &'a SecretString,
 }
@@ -72,7 +73,7 @@ impl PasswordAttempt<'_> {
                 let refusal = Refusal::about(reason, details);
                 self.context.sign_in_failed(RefusedRequest {
                     actor: Actor::User,
-                    ..RefusedRequest::anonymous(refusal, Some(self.client))
+                    ..RefusedRequest::anonymous(refusal, self.client)
                 });
                 Ok(Err(LoginError::InvalidCredentials))
             }
@@ -82,7 +83,7 @@ impl PasswordAttempt<'_> {
     /// Notes why the attempt is refused, and returns what the person is told.
     pub(super) fn refused(&self, reason: Reason, error: LoginError) -> LoginError {
         let refusal = Refusal::about(reason, self.details(false));
-        self.context.refused(RefusedRequest::anonymous(refusal, Some(self.client)));
+        self.context.refused(RefusedRequest::anonymous(refusal, self.client));
         error
     }
 

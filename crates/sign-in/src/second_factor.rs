@@ -4,6 +4,8 @@
 //! Between the two pages nothing is stored: what was proven is sealed into the interaction, for ten minutes and for
 //! the browser in which it was typed, together with a digest of the password's hash. So a changed password ends it.
 
+use std::sync::Arc;
+
 use axum::response::Response;
 use symbolon_protocol::authenticator::AuthenticatorSet;
 use symbolon_protocol::authorize::decide::denied;
@@ -18,7 +20,7 @@ use symbolon_protocol::user::User;
 
 use crate::authorize::{refuse, resume};
 use crate::first_factor::{FirstFactor, Proof, Takes};
-use crate::interaction::{Interaction, Page, PendingAuthorization, RequestingClient, session_of};
+use crate::interaction::{Asking, Interaction, Page, PendingAuthorization, session_of};
 use crate::login_page::append;
 use crate::second_factor_attempt::{Attempt, Refused};
 use crate::signed_in::signed_in;
@@ -37,22 +39,25 @@ pub(super) struct Assessed {
     pub(super) set: AuthenticatorSet,
 }
 
-/// What a sign-in needs after what is proven.
+/// What a sign-in needs after what is proven. `client`: the one that asks for it, if one does.
 ///
 /// # Errors
 /// [`Failure`]: the store is out of reach.
 pub(super) async fn assess(
     call: &mut Call,
-    client: &Client,
+    client: Option<&Arc<Client>>,
     user: &User,
     proven: Proven,
 ) -> Result<Assessed, Failure> {
     let Context { app, issuer, .. } = &call.context;
     let set = app.store.authenticators(&issuer.id, &user.id).await?.set;
-    let asked = issuer.settings.load().second_factor_for(&client.settings);
+    let settings = issuer.settings.load_full();
+    let asked = client.map_or(settings.second_factor, |client| settings.second_factor_for(&client.settings));
     let (policy, now) = (Policy { needs_second_factor: asked == SecondFactor::Required }, app.now());
     let step = next_step(&proven, policy, &set);
+    // Whoever comes for the account pages is about to change what proves who they are: that needs the factor itself.
     if matches!(step, Step::Prove(_))
+        && client.is_some()
         && remembered_device::days(issuer) > 0
         && remembered_device::is_remembered(call, &user.id, &set).await?
     {
@@ -93,13 +98,12 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
     let params = Params::parse(&form)?;
     let Call { context, received, client, .. } = &mut *call;
     let interaction = Interaction::<PendingAuthorization>::open(context, received, &params)?;
-    let asking = RequestingClient::of(context, &interaction.pending).await?;
-    *client = Some(asking.client.clone());
+    let asking = Asking::of(context, &interaction.pending).await?;
+    *client = asking.client().cloned();
     let is_ours = interaction.accepts((context, received), &params, Purpose::SecondFactor, "")?;
     let Some(first) = interaction.pending.first_factor.clone().filter(|_| is_ours) else {
         // Too late, another browser, or a forged form: the person begins again with the password.
-        let client = Some(&asking.client.client_id);
-        context.refused(RefusedRequest::anonymous(Reason::SignInFormExpired.into(), client));
+        context.refused(RefusedRequest::anonymous(Reason::SignInFormExpired.into(), asking.client_id()));
         return resume_without_proof(call, interaction).await;
     };
     if params.get("cancel")?.is_some() {

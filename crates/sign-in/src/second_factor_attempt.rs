@@ -14,7 +14,7 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_store::port::AuthenticatorUpdate;
 
 use crate::first_factor::{FirstFactor, Proof, hash_digest};
-use crate::interaction::{Interaction, PendingAuthorization, RequestingClient};
+use crate::interaction::{Asking, Interaction, PendingAuthorization};
 use crate::passkey_attempt::{self, RefusedOnPage};
 use crate::refusal_pause::refusal_pause;
 use crate::session_begin::{SignIn, begin_for};
@@ -33,7 +33,7 @@ const TRIES: usize = 3;
 /// An attempt at a second factor.
 pub(super) struct Attempt<'a> {
     pub(super) context: &'a Context,
-    pub(super) asking: &'a RequestingClient,
+    pub(super) asking: &'a Asking,
     pub(super) first: &'a FirstFactor,
     /// The browser's session, if that is the first factor.
     pub(super) session: Option<SessionId>,
@@ -71,11 +71,7 @@ impl Attempt<'_> {
                 AuthenticatorUpdate::Written => {
                     app.rate_limits.right_second_factor(&issuer.id, user);
                     if factor == Factor::RecoveryCode {
-                        self.context.audit(
-                            Event::RecoveryCodeUsed,
-                            Some(user),
-                            Some(&self.asking.client.client_id),
-                        );
+                        self.context.audit(Event::RecoveryCodeUsed, Some(user), self.asking.client_id());
                     }
                     return Ok(Ok(self.first.proven().and(factor, app.now())));
                 }
@@ -133,13 +129,13 @@ impl Attempt<'_> {
 
     /// Notes an attempt that proved nothing, in the audit log too.
     fn failed(&self, refusal: Refusal) {
-        let request = RefusedRequest::anonymous(refusal, Some(&self.asking.client.client_id));
+        let request = RefusedRequest::anonymous(refusal, self.asking.client_id());
         self.context.sign_in_failed(RefusedRequest { actor: Actor::User, ..request });
     }
 
     fn refused(&self, reason: Reason) {
         let refusal = Refusal::about(reason, Details::of_user(&self.first.user));
-        self.context.refused(RefusedRequest::anonymous(refusal, Some(&self.asking.client.client_id)));
+        self.context.refused(RefusedRequest::anonymous(refusal, self.asking.client_id()));
     }
 
     /// Begins the session of the interaction; `None` if the password is no longer the one that was proven, or the user may
@@ -155,7 +151,7 @@ impl Attempt<'_> {
     ) -> Result<Option<(SessionId, Session)>, Failure> {
         let Context { app, issuer, .. } = self.context;
         let Some(user) = app.store.user(&issuer.id, &self.first.user).await? else { return Ok(None) };
-        let client = Some(&self.asking.client.client_id);
+        let client = self.asking.client_id();
         let sign_in = SignIn { user: &user, amr: proven.amr(), client };
         let begun = begin_for(call, interaction, sign_in, || self.is_still()).await?;
         match &begun {
@@ -235,7 +231,8 @@ pub(super) fn seal_secret(
     sealed.map_err(|error| Failure::Internal(error.to_string()))
 }
 
-fn open_secret(issuer: &IssuerState, user: &UserId, sealed: &str) -> Option<TotpSecret> {
+/// Opens what [`seal_secret`] sealed.
+pub(super) fn open_secret(issuer: &IssuerState, user: &UserId, sealed: &str) -> Option<TotpSecret> {
     let opened: SecretBytes = issuer.interactions.open(&format!("{SEALED_SECRET} {user}"), sealed).ok()?;
     Some(TotpSecret::from_bytes(opened))
 }

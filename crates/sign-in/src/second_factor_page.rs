@@ -4,7 +4,7 @@ use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
 use symbolon_pages::{Language, SecondFactorError, SecondFactorPage, SecondFactorSetup};
 
-use crate::interaction::{Interaction, Page, PendingAuthorization, RequestingClient, address, fits_address};
+use crate::interaction::{Asking, Interaction, Page, PendingAuthorization, address, fits_address};
 use crate::login_page::append;
 use crate::passkey_attempt::prompt;
 use crate::remembered_device;
@@ -27,7 +27,7 @@ pub(super) async fn ask(
     let sealed = interaction.seal(&call.context)?;
     let is_shown_here = on == Page::SecondFactor && !call.received.is_post();
     if is_shown_here || !fits_address(&sealed) {
-        let asking = RequestingClient::of(&call.context, &interaction.pending).await?;
+        let asking = Asking::of(&call.context, &interaction.pending).await?;
         return page(&call.context, &interaction, &asking, (None, None));
     }
     let mut response = redirect(call.received.is_post(), &address(&call.context, PATH, &sealed));
@@ -42,7 +42,7 @@ pub(super) async fn ask(
 pub(super) fn page(
     context: &Context,
     interaction: &Interaction<PendingAuthorization>,
-    asking: &RequestingClient,
+    asking: &Asking,
     (error, unknown_passkey): (Option<SecondFactorError>, Option<String>),
 ) -> Result<Response, Failure> {
     let internal = |error: String| Failure::Internal(error);
@@ -56,16 +56,18 @@ pub(super) fn page(
     let sealed = interaction.seal(context)?;
     let takes = first.takes;
     let passkey = takes.passkey.then(|| prompt(context, interaction, (PATH, &sealed), unknown_passkey));
-    // A generator that is being set up is not yet what the browser could stand in for.
-    let remember_days = if setup.is_some() { 0 } else { remembered_device::days(&context.issuer) };
+    // A generator that is being set up is not yet what the browser could stand in for; nor is one for the account pages.
+    let may_remember = setup.is_none() && asking.client().is_some();
+    let remember_days = if may_remember { remembered_device::days(&context.issuer) } else { 0 };
+    let language = Language::English;
     let page = SecondFactorPage {
         takes_code: takes.code,
         passkey: passkey.transpose()?,
         remember_days,
         may_skip: first.is_voluntary(),
-        language: Language::English,
+        language,
         issuer_name: issuer_name.to_owned(),
-        client_name: asking.client.display_name().to_owned(),
+        client_name: asking.display_name(language).to_owned(),
         action: address(context, PATH, &sealed),
         transaction: sealed,
         csrf: interaction.csrf_token(context, Purpose::SecondFactor, ""),
@@ -73,7 +75,11 @@ pub(super) fn page(
         error,
     };
     let page = page.render_below(&context.issuer.prefix).map_err(|error| internal(error.to_string()))?;
-    let mut response = html(status(error), page, &Policy { leads_to_client: true, ..Policy::default() });
+    let mut response = html(
+        status(error),
+        page,
+        &Policy { leads_to_client: asking.client().is_some(), ..Policy::default() },
+    );
     if let Some(SecondFactorError::TooManyAttempts { retry_after_seconds }) = error {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(retry_after_seconds));
     }

@@ -1,6 +1,7 @@
 //! Setting up a generator of one-time passwords on the way through a sign-in that requires a second factor.
 
 use axum::response::Response;
+use symbolon_mail::Message;
 use symbolon_pages::{Language, RecoveryCodesPage, SecondFactorError};
 use symbolon_protocol::authenticator::Totp;
 use symbolon_protocol::event::Event;
@@ -8,6 +9,7 @@ use symbolon_protocol::sign_in::totp::TotpSecret;
 use symbolon_protocol::sign_in::{Factor, recovery_code};
 use symbolon_store::port::AuthenticatorUpdate;
 
+use crate::credential_news;
 use crate::interaction::{Interaction, PendingAuthorization, address};
 use crate::login_page::{self, append};
 use crate::second_factor_attempt::{Attempt, seal_secret};
@@ -45,7 +47,10 @@ pub(super) async fn submit(
     if written != AuthenticatorUpdate::Written {
         return begin_again(attempt, interaction);
     }
-    context.audit(Event::TotpAdded, Some(user), Some(&attempt.asking.client.client_id));
+    context.audit(Event::TotpAdded, Some(user), attempt.asking.client_id());
+    if let Some(owner) = app.store.user(&issuer.id, user).await? {
+        credential_news::tell(context, &call.received, &owner, Message::NewGenerator { at: now }).await;
+    }
     let proven = attempt.first.proven().and(Factor::Totp, now);
     let Some((id, session)) = attempt.sign_in(call, &interaction, &proven).await? else {
         return begin_again(attempt, interaction);

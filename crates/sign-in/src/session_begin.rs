@@ -9,9 +9,10 @@ use symbolon_store::Durable;
 use symbolon_store::shard::{ShardKind, sid_of};
 
 use crate::interaction::{Interaction, PendingAuthorization, session_of};
-use crate::session_end::{end_session, longest_of};
+use crate::session_end::end_session;
 use crate::session_quota;
-use symbolon_app::http::{Call, Context, Failure};
+use symbolon_app::http::{Call, Context, Failure, session_cookie};
+use symbolon_app::session_end::Ending;
 
 /// Begins a session for somebody who has just proven who they are, and ends or takes over the one that the browser had.
 /// `None` if the user was deactivated or deleted meanwhile. On return it is durable, with all that the request did before.
@@ -33,6 +34,30 @@ pub(super) async fn begin(
         session_quota::enforce(&context, &user.id).await;
     }
     Ok(begun)
+}
+
+/// Goes on with the browser's session, in which its person has proven one more factor, under a new id. `None` if it has ended
+/// meanwhile, or its user may not sign in any more. On return it is durable, with all that the request did before.
+///
+/// # Errors
+/// [`Failure`]: the store is out of reach.
+pub(super) async fn step_up(
+    call: &mut Call,
+    user: &User,
+    amr: Amr,
+) -> Result<Option<(SessionId, Session)>, Failure> {
+    let context = call.context.clone();
+    let Context { app, issuer, .. } = &context;
+    let Some(before) = session_cookie(&call.received.headers, issuer) else { return Ok(None) };
+    let is_still = async || {
+        let mut seen = Durable::already();
+        let session = app.store.session(&issuer.id, &before, app.now()).await?.take(&mut seen);
+        let user = app.store.user(&issuer.id, &user.id).await?;
+        let is_own = session.is_some_and(|session| user.as_ref().is_some_and(|user| session.user == user.id));
+        Ok(is_own && user.is_some_and(|user| user.may_sign_in()))
+    };
+    let id = drawn_id(&context);
+    open(call, id, SignIn { user, amr, client: None }, is_still).await
 }
 
 /// Somebody who has proven who they are.
@@ -143,11 +168,13 @@ async fn replace(
     }
     let dropped = match dropped {
         Some(sid) => {
-            let longest = longest_of(app, issuer, old).await?;
+            app.tell_of_dropped(issuer, old, &sid).await?;
+            let longest = app.longest_of(issuer, old).await?;
             Some(Tombstone::session(&issuer.id, sid, &old.user, app.now(), longest))
         }
         None => None,
     };
-    app.store.end_session(&issuer.id, id, &SessionEnd::Succeeded { dropped }).await?.take(durable);
+    let end = SessionEnd::Succeeded { dropped };
+    app.end_session(issuer, Ending { session: old, id: Some(id), end: &end }, durable).await?;
     Ok(())
 }

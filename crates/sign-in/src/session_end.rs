@@ -1,14 +1,13 @@
 //! Ending sessions together with the grants bound to them.
 
-use std::time::Duration;
-
-use symbolon_protocol::revocation::{SessionEnd, longest_life};
+use symbolon_protocol::revocation::SessionEnd;
 use symbolon_protocol::session::{Session, SessionId};
 use symbolon_store::Durable;
 
 use symbolon_app::app::App;
 use symbolon_app::http::Failure;
 use symbolon_app::issuer::IssuerState;
+use symbolon_app::session_end::Ending;
 
 /// Ends a session and every grant that is bound to it.
 ///
@@ -21,8 +20,9 @@ pub(super) async fn end_session(
     session: &Session,
     durable: &mut Durable,
 ) -> Result<(), Failure> {
-    let end = SessionEnd::WithTokens { now: app.now(), longest: longest_of(app, issuer, session).await? };
-    if app.store.end_session(&issuer.id, id, &end).await?.take(durable).is_none() {
+    let end = SessionEnd::WithTokens { now: app.now(), longest: app.longest_of(issuer, session).await? };
+    let ending = Ending { session, id: Some(id), end: &end };
+    if app.end_session(issuer, ending, durable).await?.is_none() {
         // Another request was faster, and may have stored another session under this id. The grants of this one are
         // revoked all the same.
         let tombstones = end.tombstones(&issuer.id, session);
@@ -41,26 +41,7 @@ pub(super) async fn end_session_by_sid(
     session: &Session,
     durable: &mut Durable,
 ) -> Result<(), Failure> {
-    let end = SessionEnd::WithTokens { now: app.now(), longest: longest_of(app, issuer, session).await? };
-    app.store.end_session_by_sid(&issuer.id, session.sid.as_str(), &end).await?.take(durable);
+    let end = SessionEnd::WithTokens { now: app.now(), longest: app.longest_of(issuer, session).await? };
+    app.end_session(issuer, Ending { session, id: None, end: &end }, durable).await?;
     Ok(())
-}
-
-/// The longest lifetime of anything bound to a session: its clients may have longer lifetimes than their issuer.
-///
-/// # Errors
-/// [`Failure`]: the store is out of reach.
-pub(super) async fn longest_of(
-    app: &App,
-    issuer: &IssuerState,
-    session: &Session,
-) -> Result<Duration, Failure> {
-    let mut overrides = Vec::with_capacity(session.clients.len());
-    for client in &session.clients {
-        if let Some(client) = app.store.client(&issuer.id, client).await? {
-            overrides.push(client);
-        }
-    }
-    let settings = issuer.settings.load_full();
-    Ok(longest_life(&settings, overrides.iter().map(|client| &client.settings)))
 }

@@ -35,6 +35,8 @@ pub enum Endpoint {
     Login,
     /// The consent page and its form.
     Consent,
+    /// The account pages.
+    Account,
     /// The login API, by which applications sign people in on pages of their own.
     LoginApi,
     /// The admin API.
@@ -47,7 +49,7 @@ pub enum Endpoint {
 
 impl Endpoint {
     /// All endpoints in the order of the metrics page; an endpoint's discriminant is its index.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Discovery,
         Self::Jwks,
         Self::Authorize,
@@ -62,6 +64,7 @@ impl Endpoint {
         Self::Logout,
         Self::Login,
         Self::Consent,
+        Self::Account,
         Self::LoginApi,
         Self::Admin,
         Self::Page,
@@ -85,6 +88,7 @@ impl Endpoint {
             Self::Logout => "logout",
             Self::Login => "login",
             Self::Consent => "consent",
+            Self::Account => "account",
             Self::LoginApi => "login_api",
             Self::Admin => "admin",
             Self::Page => "page",
@@ -94,7 +98,7 @@ impl Endpoint {
 
     /// Whether the endpoint gets so many requests that its successes are only sampled in the log.
     pub const fn is_hot(self) -> bool {
-        !matches!(self, Self::Logout | Self::Login | Self::Consent | Self::Admin)
+        !matches!(self, Self::Logout | Self::Login | Self::Consent | Self::Account | Self::Admin)
     }
 }
 

@@ -251,6 +251,10 @@ fn clients() -> Schemas {
             ("redirect_uris", texts()),
             ("redirect_uri_forms", forms()),
             ("post_logout_redirect_uris", texts()),
+            ("backchannel_logout_uri", text()),
+            ("backchannel_logout_session_required", flag()),
+            ("frontchannel_logout_uri", text()),
+            ("frontchannel_logout_session_required", flag()),
             ("grant_types", texts()),
             ("response_types", texts()),
             ("scope", text()),
@@ -480,6 +484,7 @@ fn settings() -> Schemas {
             ("audit_days", number()),
             ("login_api_origins", json!({ "type": "array", "items": { "type": "string" }, "maxItems": 50 })),
             ("password_work_kib", optional(&number())),
+            ("self_deletion", flag()),
             ("attributes", list(reference("AttributeDefinition"))),
         ],
     );

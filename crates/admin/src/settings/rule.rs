@@ -54,6 +54,7 @@ pub(crate) fn document(settings: &IssuerSettings) -> Map<String, Value> {
     document.entry("sign_in_page").or_insert_with(|| "all_at_once".into());
     document.entry("offer_passkey").or_insert(Value::Bool(true));
     document.entry("remember_device_days").or_insert_with(|| 0.into());
+    document.entry("self_deletion").or_insert(Value::Bool(false));
     document
 }
 

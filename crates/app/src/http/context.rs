@@ -49,16 +49,38 @@ impl Context {
 
     /// Like [`audit`](Self::audit), for any actor.
     pub fn audit_by(&self, actor: Actor, event: Event, user: Option<&UserId>, client: Option<&ClientId>) {
-        let entry = AuditEntry {
+        let entry = self.entry((actor, event), user, client, serde_json::Value::Null);
+        self.app.audit.record(&self.issuer.id, entry, self.app.now());
+    }
+
+    /// Like [`audit`](Self::audit), with details: what a person changed of their own account.
+    pub fn audit_change(
+        &self,
+        event: Event,
+        user: &UserId,
+        client: Option<&ClientId>,
+        detail: serde_json::Value,
+    ) {
+        let entry = self.entry((Actor::User, event), Some(user), client, detail);
+        self.app.audit.record(&self.issuer.id, entry, self.app.now());
+    }
+
+    fn entry(
+        &self,
+        (actor, event): (Actor, Event),
+        user: Option<&UserId>,
+        client: Option<&ClientId>,
+        detail: serde_json::Value,
+    ) -> AuditEntry {
+        AuditEntry {
             event,
             user: user.cloned(),
             client: client.cloned(),
             actor,
             address: Some(self.remote),
             request: Some(self.id.clone()),
-            detail: serde_json::Value::Null,
-        };
-        self.app.audit.record(&self.issuer.id, entry, self.app.now());
+            detail,
+        }
     }
 }
 

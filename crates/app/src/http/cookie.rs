@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue, header};
 use percent_encoding::percent_decode_str;
-use symbolon_protocol::session::SessionId;
+use symbolon_protocol::session::{Session, SessionId};
+use symbolon_protocol::time::Timestamp;
 
 use crate::issuer::IssuerState;
 
@@ -41,11 +42,51 @@ pub(crate) fn session_of(headers: &HeaderMap, name: &str) -> Option<SessionId> {
 /// A `Set-Cookie` for a cookie of this issuer. On https it is `SameSite=None; Secure`, because silent renewal runs in
 /// a frame of another site, and other sites may POST to `/authorize`.
 pub fn set_cookie(issuer: &IssuerState, name: &str, value: &str, lives: Duration) -> Option<HeaderValue> {
+    written(issuer, (name, value), "; HttpOnly", lives)
+}
+
+fn written(
+    issuer: &IssuerState,
+    (name, value): (&str, &str),
+    readable: &str,
+    lives: Duration,
+) -> Option<HeaderValue> {
     // RFC 6265bis 4.1.3.2: a cookie with `__Host-` has the path `/`.
     let path = if issuer.prefix.is_empty() || name.starts_with("__Host-") { "/" } else { &issuer.prefix };
     let site = if issuer.is_https() { "SameSite=None; Secure" } else { "SameSite=Lax" };
     let seconds = lives.as_secs();
-    HeaderValue::try_from(format!("{name}={value}; Path={path}; HttpOnly; {site}; Max-Age={seconds}")).ok()
+    HeaderValue::try_from(format!("{name}={value}; Path={path}{readable}; {site}; Max-Age={seconds}")).ok()
+}
+
+/// Makes the browser's state cookie that of a session, or takes it away where there is none (Session Management 1.0 3.2:
+/// the page in the frame reads it by script). Writes nothing if the browser has it so already.
+pub fn tell_browser_state(
+    headers: &HeaderMap,
+    issuer: &IssuerState,
+    session: Option<(&Session, Timestamp)>,
+    answer: &mut HeaderMap,
+) {
+    let name = &*issuer.browser_state_cookie;
+    let known = cookies(headers, name).next();
+    let cookie = match session {
+        Some((session, _)) if known == Some(session.sid.as_str()) => None,
+        Some((session, now)) => {
+            let lives = session.expires_at.since(now);
+            written(issuer, (name, session.sid.as_str()), "", lives)
+        }
+        None => known.and_then(|_| written(issuer, (name, ""), "", Duration::ZERO)),
+    };
+    if let Some(cookie) = cookie {
+        answer.append(header::SET_COOKIE, cookie);
+    }
+}
+
+/// Takes away the cookies of a session that has ended in this browser: its own, and the browser's state.
+pub fn remove_session_cookies(issuer: &IssuerState, answer: &mut HeaderMap) {
+    let state = written(issuer, (&issuer.browser_state_cookie, ""), "", Duration::ZERO);
+    for cookie in [remove_cookie(issuer, &issuer.cookie), state].into_iter().flatten() {
+        answer.append(header::SET_COOKIE, cookie);
+    }
 }
 
 /// A `Set-Cookie` that deletes a cookie.

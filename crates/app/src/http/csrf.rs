@@ -37,6 +37,8 @@ pub enum Purpose {
     Consent,
     /// Signing out.
     Logout,
+    /// A form of the account pages; which one stands in place of the interaction.
+    Account,
 }
 
 impl Purpose {
@@ -47,6 +49,7 @@ impl Purpose {
             Self::PasskeyOffer => b"passkey-offer",
             Self::Consent => b"consent",
             Self::Logout => b"logout",
+            Self::Account => b"account",
         }
     }
 }
@@ -56,7 +59,7 @@ impl Purpose {
 pub struct PageForm<'a> {
     /// What submitting it does.
     pub purpose: Purpose,
-    /// The interaction's id.
+    /// The interaction's id; on account pages, which need none, the form's name.
     pub interaction: &'a str,
     /// The `sid` of the session that the page was shown to; empty if the page needs no session.
     pub sid: &'a str,

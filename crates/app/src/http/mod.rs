@@ -19,7 +19,9 @@ pub use context::is_trusted;
 pub use context::{Context, IssuerService};
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) use cookie::session_of;
-pub use cookie::{cookies, remove_cookie, session_cookie, set_cookie};
+pub use cookie::{
+    cookies, remove_cookie, remove_session_cookies, session_cookie, set_cookie, tell_browser_state,
+};
 pub use cors::{preflight, preflight_with_credentials};
 pub use endpoint::{Answer, Call, Cors, Endpoint, Failures, Form, Handler, Limit, Received};
 #[cfg(any(test, feature = "fuzz"))]

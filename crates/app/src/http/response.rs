@@ -56,7 +56,7 @@ pub struct Policy<'a> {
     pub leads_to_client: bool,
     /// Origins that the page's script may call.
     pub connect: Vec<&'a str>,
-    /// Origins that the page may embed in frames.
+    /// Origins that the page may embed in frames, `'self'` among them if it may embed its own.
     pub frame: Vec<&'a str>,
     /// Who may embed the page in a frame.
     pub framed_by: Framing,
@@ -93,7 +93,7 @@ impl Policy<'_> {
             policy.push_str(&format!("; connect-src 'self'{}", sources(&self.connect)));
         }
         if !self.frame.is_empty() {
-            policy.push_str(&format!("; frame-src 'self'{}", sources(&self.frame)));
+            policy.push_str(&format!("; frame-src{}", sources(&self.frame)));
         }
         policy
     }

@@ -9,6 +9,7 @@ use symbolon_crypto::jwk::JwkSet;
 use symbolon_crypto::jws::EncodedHeader;
 use symbolon_crypto::key::{KeyError, SigningKey, VerifyingKey};
 use symbolon_crypto::seal::{MasterKey, SealError};
+use symbolon_protocol::back_channel_logout;
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::key::{KeyRecord, KeyState};
 use symbolon_protocol::settings::IssuerSettings;
@@ -24,6 +25,8 @@ pub enum TokenType {
     JwtAccessToken,
     /// `JWT`: an ID token.
     IdToken,
+    /// `logout+jwt` (Back-Channel Logout 1.0 2.4).
+    LogoutToken,
 }
 
 impl From<AccessTokenTyp> for TokenType {
@@ -41,13 +44,15 @@ pub struct ActiveKey {
     pub key: SigningKey,
     at_jwt: EncodedHeader,
     jwt: EncodedHeader,
+    logout_jwt: EncodedHeader,
 }
 
 impl ActiveKey {
     fn new(key: SigningKey) -> Self {
         let at_jwt = EncodedHeader::for_key(&key, Some("at+jwt"));
         let jwt = EncodedHeader::for_key(&key, Some("JWT"));
-        Self { key, at_jwt, jwt }
+        let logout_jwt = EncodedHeader::for_key(&key, Some(back_channel_logout::TYP));
+        Self { key, at_jwt, jwt, logout_jwt }
     }
 
     /// The encoded JWS header for a type of token.
@@ -55,6 +60,7 @@ impl ActiveKey {
         match typ {
             TokenType::AccessToken => &self.at_jwt,
             TokenType::JwtAccessToken | TokenType::IdToken => &self.jwt,
+            TokenType::LogoutToken => &self.logout_jwt,
         }
     }
 }

@@ -179,6 +179,7 @@ impl IssuerState {
             record: issuer.clone(),
             prefix,
             cookie: String::new(),
+            browser_state_cookie: String::new(),
             hsts: strict_transport_security(&issuer.url, security.hsts),
             discovery: ArcSwap::from_pointee(document(&issuer.url, &settings)?),
             claims: IssuerClaims::new(&issuer.url, &settings),
@@ -197,6 +198,7 @@ impl IssuerState {
             true => security.session_cookie.clone(),
             false => state.cookie_name("symbolon_session"),
         };
+        state.browser_state_cookie = state.cookie_name("symbolon_browser_state");
         Ok(state)
     }
 

@@ -49,6 +49,8 @@ pub struct IssuerState {
     pub prefix: String,
     /// The session cookie's name.
     pub cookie: String,
+    /// The name of the cookie with the browser's state (Session Management 1.0).
+    pub browser_state_cookie: String,
     /// The `Strict-Transport-Security` header of its answers, if any.
     pub hsts: Option<HeaderValue>,
     /// The document of OpenID Connect Discovery 3 and RFC 8414 3.

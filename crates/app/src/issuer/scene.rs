@@ -26,6 +26,7 @@ pub(crate) fn issuer(url: &str, prefix: &str, key: u8) -> IssuerState {
         token_endpoint: format!("{url}/token"),
         prefix: prefix.to_owned(),
         cookie: "symbolon_session".to_owned(),
+        browser_state_cookie: "symbolon_browser_state".to_owned(),
         hsts: None,
         discovery: ArcSwap::default(),
         settings: ArcSwap::default(),

@@ -37,8 +37,8 @@ pub(crate) const SECTION: Section = Section {
             .default("10000")
             .live()
             .doc(
-                "Most that may wait of one issuer, mail and back-channel calls together. Mail beyond it is dropped, counted and \
-                 audited. A tenth is kept for what tells people of changes, so that a flood of codes cannot keep it away.",
+                "Most that may wait of one issuer, of mail and of back-channel logout calls each. What is beyond it is dropped, counted \
+                 and audited. A tenth of mail is kept for what tells people of changes, so that a flood of codes cannot keep it away.",
             ),
     ],
 };

@@ -6,6 +6,7 @@ pub(crate) mod lifetimes;
 pub(crate) mod limits;
 pub(crate) mod listen;
 pub(crate) mod mail;
+pub(crate) mod outbound;
 pub(crate) mod security;
 pub(crate) mod storage;
 pub(crate) mod telemetry;
@@ -31,6 +32,7 @@ pub(crate) const SECTIONS: &[Section] = &[
     security::SECTION,
     limits::SECTION,
     mail::SECTION,
+    outbound::SECTION,
     telemetry::SECTION,
     lifetimes::SECTION,
 ];

@@ -194,7 +194,7 @@ impl Crew {
             gate.in_use.fetch_sub(1, Ordering::Relaxed);
             match turn {
                 Turn::Answered { right: true }
-                    if arrival.phase.is_measured() && clock::now() > self.deadline =>
+                    if arrival.phase.is_measured() && worker.used() > self.deadline =>
                 {
                     gate.watched.count_late();
                 }

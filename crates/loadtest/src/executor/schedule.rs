@@ -92,6 +92,9 @@ struct Part {
     begins: Duration,
     /// Arrivals before its beginning; a fraction, so that none is lost at the seams.
     before: f64,
+    /// [`Stage::arrivals`] and [`Stage::slope`], which every arrival needs.
+    arrivals: f64,
+    slope: f64,
     place: Place,
 }
 
@@ -117,6 +120,18 @@ impl Place {
 }
 
 impl Part {
+    fn new(stage: Stage, begins: Duration, before: f64, place: Place) -> Self {
+        Self { stage, begins, before, arrivals: stage.arrivals(), slope: stage.slope(), place }
+    }
+
+    /// When `arrivals` have come since its beginning, after the beginning of the schedule.
+    fn due(&self, arrivals: f64) -> Duration {
+        // Far below the 2^64 nanoseconds of 584 years. `Duration::from_secs_f64`, which refuses what is negative or too
+        // large, takes 170 instructions.
+        let nanos = self.stage.time_of(arrivals, self.slope) * 1e9 + 0.5;
+        self.begins + Duration::from_nanos(nanos as u64)
+    }
+
     const fn is_measured(&self) -> bool {
         matches!(self.place, Place::Plateau { .. })
     }
@@ -142,9 +157,13 @@ impl Stage {
         f64::midpoint(self.from, self.to) * self.duration.as_secs_f64()
     }
 
-    /// How long after its beginning `arrivals` have come: the inverse of `from·t + slope·t²/2`.
-    fn time_of(&self, arrivals: f64) -> f64 {
-        let slope = (self.to - self.from) / self.duration.as_secs_f64();
+    /// By how much the rate grows in a second.
+    fn slope(&self) -> f64 {
+        (self.to - self.from) / self.duration.as_secs_f64()
+    }
+
+    /// How many seconds after its beginning `arrivals` have come: the inverse of `from·t + slope·t²/2`.
+    fn time_of(&self, arrivals: f64, slope: f64) -> f64 {
         if arrivals <= 0.0 {
             return 0.0;
         }
@@ -186,7 +205,7 @@ impl Schedule {
             } else {
                 Place::Ramp
             };
-            let part = Part { stage: *stage, begins, before, place };
+            let part = Part::new(*stage, begins, before, place);
             begins += stage.duration;
             before += stage.arrivals();
             part
@@ -219,7 +238,7 @@ impl Schedule {
 
     /// How many arrivals its stages have, as a fraction.
     pub(super) fn arrivals(&self) -> f64 {
-        self.parts.iter().map(|part| part.stage.arrivals()).sum()
+        self.parts.iter().map(|part| part.arrivals).sum()
     }
 
     /// The same with a warm-up in front, at the first stage's rate, which is not measured.
@@ -227,7 +246,7 @@ impl Schedule {
         let Some(first) = self.parts.first().filter(|_| !warm_up.is_zero()) else { return self.clone() };
         let rate = if first.stage.from > 0.0 { first.stage.from } else { first.stage.to };
         let stage = Stage::constant(rate, warm_up);
-        let warming = Part { stage, begins: Duration::ZERO, before: 0.0, place: Place::WarmUp };
+        let warming = Part::new(stage, Duration::ZERO, 0.0, Place::WarmUp);
         let later = self.parts.iter().map(|part| Part {
             begins: part.begins + warm_up,
             before: part.before + stage.arrivals(),
@@ -281,12 +300,12 @@ impl Schedule {
         let number = index as f64;
         let part = self.parts.iter().rev().find(|part| part.before <= number)?;
         let within = number - part.before;
-        if within >= part.stage.arrivals() {
+        if within >= part.arrivals {
             // Of the last stage: it is over. Of another: what rounding left between two, the next one's first.
             let next = self.parts.iter().find(|next| next.begins > part.begins)?;
             return Some(Arrival { due: next.begins, phase: next.phase(next.begins), asks: None });
         }
-        let due = part.begins + Duration::from_secs_f64(part.stage.time_of(within));
+        let due = part.due(within);
         Some(Arrival { due, phase: part.phase(due), asks: None })
     }
 
@@ -301,8 +320,7 @@ impl Schedule {
         // From the first arrival at or after its beginning to the last before its end.
         parts
             .map(|part| {
-                let (from, to) =
-                    (part.before.ceil() as u64, (part.before + part.stage.arrivals()).ceil() as u64);
+                let (from, to) = (part.before.ceil() as u64, (part.before + part.arrivals).ceil() as u64);
                 self.own_below(to) - self.own_below(from)
             })
             .sum()

@@ -40,6 +40,7 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
             if let Some(family) = reused {
                 let (user, client) = (Some(&family.user), Some(&family.client));
                 context.audit_by(Actor::Client, Event::RefreshTokenReused, user, client);
+                app.tell_of_theft(issuer, &family).await;
             }
             Err(error.of_user(&family.user).into())
         }

@@ -9,6 +9,7 @@ use crate::id::IssuerId;
 use crate::redirect_uri;
 use crate::scope::Scope;
 use crate::session::Session;
+use crate::session_management::SessionState;
 use crate::settings::IssuerSettings;
 use crate::time::Timestamp;
 use symbolon_crypto::random::Random;
@@ -70,12 +71,21 @@ pub enum AuthorizationResponse {
     },
 }
 
-/// An answer with a code: `code` first, `state` unchanged, and `iss`.
-pub fn success(to: &ReturnTo<'_>, code: &AuthorizationCode, issuer_url: &str) -> AuthorizationResponse {
+/// An answer with a code: `code` first, `state` unchanged, `iss`, and `session_state` (Session Management 1.0 2), unless
+/// the redirect URI has no origin.
+pub fn success(
+    to: &ReturnTo<'_>,
+    code: &AuthorizationCode,
+    issuer_url: &str,
+    session_state: Option<&SessionState>,
+) -> AuthorizationResponse {
     let code = ("code", code.expose());
-    match to.state {
-        Some(state) => write(to, &[code, ("state", state), ("iss", issuer_url)]),
-        None => write(to, &[code, ("iss", issuer_url)]),
+    let iss = ("iss", issuer_url);
+    match (to.state, session_state.map(|own| ("session_state", own.as_str()))) {
+        (Some(state), Some(own)) => write(to, &[code, ("state", state), iss, own]),
+        (Some(state), None) => write(to, &[code, ("state", state), iss]),
+        (None, Some(own)) => write(to, &[code, iss, own]),
+        (None, None) => write(to, &[code, iss]),
     }
 }
 

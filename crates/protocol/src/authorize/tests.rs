@@ -16,6 +16,7 @@ use crate::params::Params;
 use crate::pkce::PkcePolicy;
 use crate::scope::Scope;
 use crate::session::{Amr, AuthenticationMethod, Session};
+use crate::session_management::SessionState;
 use crate::settings::{ClientOverrides, IssuerSettings, SecondFactor};
 use crate::sign_in::acr::RequestedAcr;
 use crate::time::Timestamp;
@@ -552,12 +553,12 @@ fn answers_in_each_mode() {
         AuthorizationResponse::FormPost { .. } => panic!("a form"),
     };
     let tail = "code=ac_1_2_x&state=st%2F1%20&iss=https%3A%2F%2Fop.example";
-    let query = located(response::success(&to(ResponseMode::Query), &code, ISSUER));
+    let query = located(response::success(&to(ResponseMode::Query), &code, ISSUER, None));
     assert_eq!(query, format!("{CALLBACK}?{tail}"));
-    let fragment = located(response::success(&to(ResponseMode::Fragment), &code, ISSUER));
+    let fragment = located(response::success(&to(ResponseMode::Fragment), &code, ISSUER, None));
     assert_eq!(fragment, format!("{CALLBACK}#{tail}"));
     let AuthorizationResponse::FormPost { action, fields } =
-        response::success(&to(ResponseMode::FormPost), &code, ISSUER)
+        response::success(&to(ResponseMode::FormPost), &code, ISSUER, None)
     else {
         panic!("no form")
     };
@@ -575,7 +576,11 @@ fn answers_in_each_mode() {
         )
     );
     let stateless = ReturnTo { state: None, ..to(ResponseMode::Query) };
-    assert!(!located(response::success(&stateless, &code, ISSUER)).contains("state"));
+    assert!(!located(response::success(&stateless, &code, ISSUER, None)).contains("state"));
+    let client = ClientId::trusted("rp");
+    let state = SessionState::of(&client, CALLBACK, &Sid::trusted("s1"), &SeededRandom::new(1)).unwrap();
+    let with_state = located(response::success(&stateless, &code, ISSUER, Some(&state)));
+    assert!(with_state.ends_with(&format!("&session_state={}", state.as_str())), "{with_state}");
 }
 
 proptest! {

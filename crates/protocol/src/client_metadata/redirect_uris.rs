@@ -47,15 +47,17 @@ fn uris(
     allowed: &[RedirectUriForm],
 ) -> Result<Vec<String>, OAuthError> {
     let uris = list(doc, name)?;
-    for uri in &uris {
-        if let Err(why) = redirect_uri::check_form(uri, allowed) {
-            let mend = match redirect_uri::needed_form(uri) {
-                Some(RedirectUriForm::WildcardHost) if name != "redirect_uris" => String::new(),
-                Some(form) => format!("; redirect_uri_forms with {} allows it", form.as_str()),
-                None => String::new(),
-            };
-            return Err(invalid(name, format!("has {uri}, which {why}{mend}")));
-        }
-    }
+    uris.iter().try_for_each(|uri| check(uri, name, allowed))?;
     Ok(uris)
+}
+
+/// Checks a URI in the member `name`.
+pub(super) fn check(uri: &str, name: &'static str, allowed: &[RedirectUriForm]) -> Result<(), OAuthError> {
+    let Err(why) = redirect_uri::check_form(uri, allowed) else { return Ok(()) };
+    let mend = match redirect_uri::needed_form(uri) {
+        Some(RedirectUriForm::WildcardHost) if name != "redirect_uris" => String::new(),
+        Some(form) => format!("; redirect_uri_forms with {} allows it", form.as_str()),
+        None => String::new(),
+    };
+    Err(invalid(name, format!("has {uri}, which {why}{mend}")))
 }

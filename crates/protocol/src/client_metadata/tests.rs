@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use symbolon_crypto::random::SeededRandom;
 
 use super::*;
-use crate::client::DelegationMode;
+use crate::client::{DelegationMode, LogoutUris};
 use crate::client_authentication::secret_digest;
 use crate::client_secret::{LONG, SHORTEST};
 use crate::pkce::PkcePolicy;
@@ -133,7 +133,14 @@ fn refusals_name_the_member() {
         ("token_endpoint_auth_signing_alg", json!("HS256")),
         ("dpop_bound_access_tokens", json!(true)),
         ("id_token_encrypted_response_alg", json!("RSA-OAEP-256")),
-        ("backchannel_logout_uri", json!("https://rp.example/logout")),
+        ("backchannel_logout_uri", json!("http://rp.example/logout")),
+        ("backchannel_logout_uri", json!("https://rp.example/logout#x")),
+        ("backchannel_logout_uri", json!("https://user@rp.example/logout")),
+        ("backchannel_logout_uri", json!("com.example.app:/logout")),
+        ("backchannel_logout_uri", json!(["https://rp.example/logout"])),
+        ("backchannel_logout_session_required", json!("yes")),
+        ("frontchannel_logout_uri", json!("https://other.example/logout")),
+        ("frontchannel_logout_uri", json!("javascript:alert(1)")),
         ("id_token_signed_response_alg", json!("none")),
         ("allowed_redirect_origins", json!(["https://rp.example/path"])),
         ("default_max_age", json!(-1)),
@@ -613,4 +620,40 @@ proptest! {
             prop_assert!(serde_json::from_str::<Client>(&stored).unwrap() == made.client);
         }
     }
+}
+
+#[test]
+fn addresses_that_are_told_of_logouts_are_kept_and_shown() {
+    let mut metadata = with("redirect_uris", json!(["https://rp.example:8443/cb", "http://127.0.0.1/cb"]));
+    metadata.extend(object(json!({
+        "backchannel_logout_uri": "https://back.example/logout?tenant=1",
+        "backchannel_logout_session_required": true,
+        "frontchannel_logout_uri": "https://rp.example:8443/out",
+    })));
+    let client = made(metadata).client;
+    assert_eq!(
+        client.logout,
+        LogoutUris {
+            backchannel_logout_uri: Some("https://back.example/logout?tenant=1".to_owned()),
+            backchannel_logout_session_required: true,
+            frontchannel_logout_uri: Some("https://rp.example:8443/out".to_owned()),
+            frontchannel_logout_session_required: false,
+        }
+    );
+    let stored: Client = serde_json::from_value(serde_json::to_value(&client).unwrap()).unwrap();
+    assert!(stored == client && stored.unknown_members.is_empty());
+    let shown = view(&client);
+    assert_eq!(shown["backchannel_logout_session_required"], json!(true));
+    assert_eq!(shown["frontchannel_logout_uri"], json!("https://rp.example:8443/out"));
+    let without =
+        patch(&client, object(json!({ "frontchannel_logout_uri": null })), NOW, &SeededRandom::new(1));
+    let without = without.map(|registration| registration.client).unwrap();
+    assert_eq!(without.logout.frontchannel_logout_uri, None);
+    // Plain http to a private host: only for a client that may have such redirect URIs.
+    let private = json!("http://intranet/logout");
+    let refused =
+        patch(&client, object(json!({ "backchannel_logout_uri": private })), NOW, &SeededRandom::new(1));
+    assert!(refused.map(drop).unwrap_err().description.contains("http_private_host"));
+    let allowed = json!({ "backchannel_logout_uri": private, "redirect_uri_forms": ["http_private_host"] });
+    assert!(patch(&client, object(allowed), NOW, &SeededRandom::new(1)).is_ok());
 }

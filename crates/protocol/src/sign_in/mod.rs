@@ -15,4 +15,4 @@ mod step;
 pub mod totp;
 
 pub use proven::{Factor, Proven};
-pub use step::{Policy, Step, next_step, ways_up};
+pub use step::{Policy, Step, is_enough, next_step, ways_up};

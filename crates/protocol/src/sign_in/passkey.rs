@@ -103,6 +103,11 @@ impl NewCredential {
     pub fn challenge(&self) -> Result<String, PasskeyRefused> {
         challenge_of(&self.0.response.client_data_json)
     }
+
+    /// The credential's id, base64url.
+    pub fn credential_id(&self) -> String {
+        encoding::encode(&self.0.raw_id)
+    }
 }
 
 /// The answer to a request to sign in (WebAuthn 5.1, `AuthenticationResponseJSON`).
@@ -168,6 +173,11 @@ impl RelyingParty {
         let origins = vec![Url::parse(origin).ok()?];
         let core = WebauthnCore::new_unsafe_experts_only(name, &id, origins, CHALLENGE_LIVES, None, None);
         Some(Self { id, name: name.to_owned(), core })
+    }
+
+    /// Its id (WebAuthn 4).
+    pub fn id(&self) -> &str {
+        &self.id
     }
 
     /// The options for `navigator.credentials.create()` (WebAuthn 5.4): a discoverable credential, with user
@@ -301,7 +311,7 @@ pub fn imagined_credential(key: &HmacKey, email: &str) -> String {
 }
 
 /// The name of a passkey as it is kept.
-fn shown_name(given: Option<&str>) -> String {
+pub fn shown_name(given: Option<&str>) -> String {
     let plain = given.unwrap_or_default().chars().filter(|c| !c.is_control());
     let name: String = plain.take(LONGEST_NAME).collect();
     match name.trim() {

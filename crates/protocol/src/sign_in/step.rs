@@ -37,9 +37,7 @@ pub enum Step {
 /// The next step of a sign-in.
 pub fn next_step(proven: &Proven, policy: Policy, enrolled: &AuthenticatorSet) -> Step {
     let Some(auth_time) = proven.auth_time() else { return Step::Begin };
-    let has_second = enrolled.totp.is_some();
-    let is_proven = proven.is_multi_factor() || proven.is_on_remembered_device();
-    if is_proven || !(policy.needs_second_factor || has_second) {
+    if proven.is_on_remembered_device() || is_enough(proven.amr(), policy, enrolled) {
         return Step::Enough { amr: proven.amr(), acr: proven.acr(), auth_time };
     }
     let ways = second_factors(enrolled);
@@ -76,6 +74,13 @@ pub fn ways_up(asked: RequestedAcr, amr: Amr, enrolled: &AuthenticatorSet) -> Ve
         asked.satisfied_by(reached).is_some()
     });
     ways
+}
+
+/// Whether these methods are enough to be signed in: with a second factor (`mfa`), or where none is needed. Also for a session
+/// that began before a second factor was enrolled or demanded.
+pub fn is_enough(amr: Amr, policy: Policy, enrolled: &AuthenticatorSet) -> bool {
+    let needs_second = policy.needs_second_factor || enrolled.totp.is_some();
+    amr.contains(AuthenticationMethod::Mfa) || !needs_second
 }
 
 #[cfg(test)]

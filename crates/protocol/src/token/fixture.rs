@@ -95,6 +95,7 @@ pub(crate) fn client(id: &str) -> Client {
         allowed_redirect_origins: Vec::new(),
         default_max_age: None,
         default_acr_values: Default::default(),
+        logout: Default::default(),
         settings: ClientOverrides::default(),
         display: serde_json::Map::new(),
         created_at: NOW,

@@ -10,6 +10,7 @@ use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use symbolon_crypto::random;
+use symbolon_mail::Message;
 use symbolon_protocol::authenticator::AuthenticatorSet;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::UserId;
@@ -22,6 +23,7 @@ use symbolon_store::port::{Created, Enrolled};
 
 use super::answer::{ok, signed_in, told};
 use super::{allowed_origin, body, email, offered, person};
+use crate::credential_news;
 use crate::interaction::session_of;
 use crate::passkey_addition::{add, has_room, not_allowed};
 use crate::passkey_challenge::{Ceremony, Challenge, refused, relying_party};
@@ -125,8 +127,12 @@ pub(super) async fn verify(call: &mut Call) -> Result<Response, Failure> {
         create(&context, &user).await?;
     }
     let has_session = holder.has_session;
+    let news = new.is_none().then(|| Message::NewPasskey { name: added.name.clone(), at: added.created_at });
     let enrolled = add(&context, &user, &added, holder.enrolled, has_session).await?;
     context.audit(Event::PasskeyAdded, Some(&user.id), None);
+    if let Some(news) = news {
+        credential_news::tell(&context, &call.received, &user, news).await;
+    }
     let about = json!({ "verified": true, "passkeyId": added.id, "message": "the passkey was added" });
     if has_session {
         return Ok(ok(told(&user, about)));

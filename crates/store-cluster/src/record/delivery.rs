@@ -20,7 +20,7 @@ use crate::revocation::sweep_by;
 const QUEUE: &str = "
     INSERT INTO deliveries (issuer, id, kind, payload, created_at, due_at, expires_at, attempts, unanswered)
     SELECT $1::text, $2::text, $3::text, $4::text, $5::bigint, $6::bigint, $7::bigint, $8::bigint, $9::bigint
-    WHERE (SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE issuer = $1 LIMIT $10::bigint) AS waiting) < $10
+    WHERE (SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE issuer = $1 AND kind = $3 LIMIT $10::bigint) AS waiting) < $10
     ON CONFLICT (issuer, id) DO NOTHING";
 const IS_THERE: &str = "SELECT 1 FROM deliveries WHERE issuer = $1 AND id = $2";
 

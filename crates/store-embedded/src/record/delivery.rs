@@ -13,7 +13,7 @@ use super::Records;
 use super::statement::Statements;
 use crate::EmbeddedStore;
 
-const COUNT: &str = "SELECT coalesce(sum(waiting), 0) FROM delivery_counts WHERE issuer = ?1";
+const COUNT: &str = "SELECT coalesce(sum(waiting), 0) FROM delivery_counts WHERE issuer = ?1 AND kind = ?2";
 const IS_THERE: &str = "SELECT 1 FROM deliveries WHERE issuer = ?1 AND id = ?2";
 const INSERT: &str = "INSERT INTO deliveries
     (issuer, id, kind, payload, created_at, due_at, expires_at, attempts, unanswered)
@@ -130,7 +130,8 @@ impl Deliveries for EmbeddedStore {
             if statements.first(IS_THERE, [issuer.as_str(), delivery.id.as_str()], |_| Ok(()))?.is_some() {
                 return Ok(Queued::Queued);
             }
-            let waiting = statements.first(COUNT, [issuer.as_str()], |row| row.get::<_, i64>(0))?;
+            let waiting = statements
+                .first(COUNT, [issuer.as_str(), delivery.kind.as_str()], |row| row.get::<_, i64>(0))?;
             if waiting.unwrap_or(0) >= i64::from(most) {
                 return Ok(Queued::Full);
             }

@@ -165,7 +165,11 @@ async fn is_bounded_and_apart(back_end: &dyn BackEnd) {
     assert_eq!(store.queue_delivery(issuer, mail("a", *now), 2).await.unwrap(), Queued::Queued);
     assert_eq!(waiting(&**store).await, [2, 0]);
     let logout = delivery("c", DeliveryKind::BackChannelLogout, *now);
-    assert_eq!(store.queue_delivery(issuer, logout, 2).await.unwrap(), Queued::Full, "of any kind");
+    // Another kind has its own bound, and its id is taken by nobody.
+    assert_eq!(store.queue_delivery(issuer, logout.clone(), 0).await.unwrap(), Queued::Full);
+    assert_eq!(store.queue_delivery(issuer, logout.clone(), 1).await.unwrap(), Queued::Queued);
+    assert_eq!(waiting(&**store).await, [2, 1]);
+    assert!(store.finish_delivery(issuer, &logout.id).await.unwrap());
     // The same id at another issuer is another delivery.
     assert_eq!(store.queue_delivery(other, mail("a", *now), 2).await.unwrap(), Queued::Queued);
     let a = DeliveryId::parse("a").unwrap();

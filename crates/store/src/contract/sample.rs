@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::random::Random;
-use symbolon_protocol::client::{Client, GrantType, TokenEndpointAuthMethod, TokenExchangePolicy};
+use symbolon_protocol::client::{
+    Client, GrantType, LogoutUris, TokenEndpointAuthMethod, TokenExchangePolicy,
+};
 use symbolon_protocol::client_authentication::AssertionUse;
 use symbolon_protocol::code::{AuthorizationCode, CodeGrant};
 use symbolon_protocol::entitlement::EntitlementName;
@@ -73,6 +75,12 @@ pub fn client(id: &str, now: Timestamp) -> Client {
         allowed_redirect_origins: Vec::new(),
         default_max_age: Some(300),
         default_acr_values: Default::default(),
+        logout: LogoutUris {
+            backchannel_logout_uri: Some("https://rp.example/backchannel".to_owned()),
+            frontchannel_logout_uri: Some("https://rp.example/frontchannel".to_owned()),
+            frontchannel_logout_session_required: true,
+            ..LogoutUris::default()
+        },
         settings: Default::default(),
         display: Default::default(),
         created_at: now,

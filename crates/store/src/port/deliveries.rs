@@ -88,7 +88,7 @@ impl Delivery {
 pub enum Queued {
     /// It waits.
     Queued,
-    /// As many of the issuer's wait as the caller allows; nothing was written.
+    /// As many of the issuer's and of its kind wait as the caller allows; nothing was written.
     Full,
 }
 
@@ -98,8 +98,8 @@ pub enum Queued {
 pub trait Deliveries: Send + Sync {
     /// Puts a delivery into the queue, durable when it returns. One that is there already stays as it is, and counts as
     /// queued: a caller that did not learn whether it was written may try again with the same id. [`Queued::Full`]: the
-    /// issuer has `most` waiting, those included that expired and were not swept yet. Those that several nodes queue in
-    /// the same moment may exceed `most` by their number.
+    /// issuer has `most` of this kind waiting, those included that expired and were not swept yet: one kind never pushes
+    /// out another. Those that several nodes queue in the same moment may exceed `most` by their number.
     async fn queue_delivery(
         &self,
         issuer: &IssuerId,

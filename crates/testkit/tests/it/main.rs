@@ -10,6 +10,7 @@
 
 mod abandoned;
 mod access_token_typ;
+mod account;
 mod admin;
 mod admin_query;
 mod attributes;
@@ -39,6 +40,7 @@ mod loadtest;
 mod login;
 mod login_api;
 mod logout;
+mod logout_channels;
 mod mail;
 mod migration;
 mod pages;

@@ -27,7 +27,7 @@ impl Phone {
     }
 }
 
-fn between<'a>(text: &'a str, begin: &str, end: &str) -> &'a str {
+pub(crate) fn between<'a>(text: &'a str, begin: &str, end: &str) -> &'a str {
     let rest = text.split_once(begin).unwrap_or_else(|| panic!("no {begin} in {text}")).1;
     rest.split_once(end).expect("an end").0
 }

@@ -3,6 +3,7 @@
 //! Nobody waits for this job, and it never waits for one delivery: some are on their way at a time, each for a bounded
 //! time. A claim lasts longer than that. What a process that ended had claimed comes again when its claim is over.
 
+mod back_channel_logout;
 mod mail;
 
 use std::sync::Arc;
@@ -36,12 +37,14 @@ const TELL: usize = 3;
 struct Couriers {
     app: Arc<App>,
     mail: mail::MailCourier,
+    logout: back_channel_logout::LogoutCourier,
 }
 
 /// Delivers until the server stops.
 pub(super) async fn run(app: Arc<App>, mut stopping: watch::Receiver<bool>) {
     let mail = mail::MailCourier::new(&app);
-    let couriers = Arc::new(Couriers { app: Arc::clone(&app), mail });
+    let logout = back_channel_logout::LogoutCourier::default();
+    let couriers = Arc::new(Couriers { app: Arc::clone(&app), mail, logout });
     let mut under_way = JoinSet::new();
     let mut ticks = interval(LOOK_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -98,11 +101,7 @@ impl Couriers {
     async fn deliver(&self, issuer: &IssuerId, delivery: &Delivery) {
         match delivery.kind {
             DeliveryKind::Mail => self.mail.deliver(&self.app, issuer, delivery).await,
-            // Another version of this server queued it.
-            DeliveryKind::BackChannelLogout => {
-                let later = self.app.now() + Duration::from_secs(60);
-                postpone(&*self.app.store, issuer, delivery, later).await;
-            }
+            DeliveryKind::BackChannelLogout => self.logout.deliver(&self.app, issuer, delivery).await,
         }
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::command::{CommandError, assignment};
 
 /// Options that set one text member of the metadata (RFC 7591 2).
-const TEXTS: [(&str, &str, &str, &str); 3] = [
+const TEXTS: [(&str, &str, &str, &str); 5] = [
     ("name", "client_name", "NAME", "Name that people are shown"),
     ("scope", "scope", "SCOPES", "Scopes that it may ask for, separated by spaces"),
     (
@@ -17,6 +17,18 @@ const TEXTS: [(&str, &str, &str, &str); 3] = [
         "token_endpoint_auth_method",
         "METHOD",
         "client_secret_basic, client_secret_post, private_key_jwt or none",
+    ),
+    (
+        "backchannel-logout-uri",
+        "backchannel_logout_uri",
+        "URI",
+        "Where the server tells it of the end of a session (Back-Channel Logout)",
+    ),
+    (
+        "frontchannel-logout-uri",
+        "frontchannel_logout_uri",
+        "URI",
+        "What the signed-out page loads in a frame (Front-Channel Logout)",
     ),
 ];
 
@@ -50,9 +62,19 @@ const LISTS: [(&str, &str, &str, &str); 5] = [
     ),
 ];
 
-const SWITCHES: [(&str, &str, &str); 2] = [
+const SWITCHES: [(&str, &str, &str); 4] = [
     ("skip-consent", "skip_consent", "Do not ask users for their consent"),
     ("token-exchange", "token_exchange_allowed", "It may exchange tokens"),
+    (
+        "backchannel-logout-session-required",
+        "backchannel_logout_session_required",
+        "It needs `sid` in logout tokens",
+    ),
+    (
+        "frontchannel-logout-session-required",
+        "frontchannel_logout_session_required",
+        "It needs `iss` and `sid` in the address of its frame",
+    ),
 ];
 
 /// Adds the options.

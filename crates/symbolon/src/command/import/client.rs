@@ -131,6 +131,23 @@ impl Draft {
         self.set(member, good);
     }
 
+    /// Gives it an address that is told of logouts, by the server's own checks. Call it after [`Self::uris`].
+    pub(super) fn logout_uri(&mut self, member: &str, theirs: &str, uri: &str) {
+        let own = redirect_uri::origin(uri);
+        let is_at_redirect_uri =
+            || self.redirect_uris().iter().any(|registered| redirect_uri::origin(registered) == own);
+        let why = if let Err(why) = redirect_uri::check_registration(uri) {
+            why.to_string()
+        } else if own.is_none() {
+            "must be an http or https URL".to_owned()
+        } else if member == "frontchannel_logout_uri" && !is_at_redirect_uri() {
+            "must have scheme, host and port of one of the redirect URIs (Front-Channel Logout 2)".to_owned()
+        } else {
+            return self.set(member, uri);
+        };
+        self.part(theirs, format!("{uri} {why}"), "");
+    }
+
     /// What to do about a URI that is not taken.
     pub(super) fn mend_of_uri(&self, option: &str) -> String {
         let update = format!("symbolon client update {}", self.id());

@@ -212,9 +212,12 @@ fn settings(client: &Value, draft: &mut Draft) {
             None => {}
         }
     }
-    for name in ["backchannel.logout.url", "frontchannel.logout.url"] {
-        if attribute(client, name).is_some() {
-            draft.part(name, "is not supported", "");
+    for (theirs, ours) in [
+        ("backchannel.logout.url", "backchannel_logout_uri"),
+        ("frontchannel.logout.url", "frontchannel_logout_uri"),
+    ] {
+        if let Some(uri) = attribute(client, theirs).filter(|uri| !uri.is_empty()) {
+            draft.logout_uri(ours, theirs, uri);
         }
     }
     for name in ["authorizationSettings", "authenticationFlowBindingOverrides"] {

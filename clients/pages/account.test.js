@@ -1,0 +1,172 @@
+// The account pages in headless Chromium: every page with and without JavaScript, in both colour schemes, narrow and
+// wide, and what a person does on them.
+import assert from "node:assert/strict";
+import { mkdir } from "node:fs/promises";
+import { after, before, test } from "node:test";
+import { chromium } from "playwright-core";
+import { fixtures } from "./application.js";
+
+const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const PICTURES = process.env.SYMBOLON_PICTURES_TO;
+const PATHS = [
+  "",
+  "/profile",
+  "/password",
+  "/security",
+  "/security/generator",
+  "/security/passkey",
+  "/sessions",
+  "/applications",
+  "/data",
+];
+
+let browser;
+before(async () => {
+  browser = await chromium.launch({ executablePath: EXECUTABLE, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+});
+after(() => browser?.close());
+
+/** A browser of its own, signed in on the way to the account. */
+async function signedIn(run, options = {}) {
+  const context = await browser.newContext(options);
+  context.setDefaultTimeout(20_000);
+  const blocked = [];
+  try {
+    const page = await context.newPage();
+    page.on("console", (message) => message.type() === "error" && blocked.push(message.text()));
+    await page.goto(`${fixtures.base_url}/account`);
+    await page.fill("#username", fixtures.user.email);
+    await page.fill("#password", fixtures.user.password);
+    await page.click("#sign-in");
+    await page.waitForSelector("#places");
+    await run(page, context);
+    assert.deepEqual(blocked, [], "nothing was blocked by the policy");
+  } finally {
+    await context.close();
+  }
+}
+
+const NAMES = [
+  "overview",
+  "profile",
+  "password",
+  "security",
+  "generator",
+  "passkey",
+  "sessions",
+  "applications",
+  "data",
+];
+
+for (const colorScheme of ["light", "dark"]) {
+  for (const width of [390, 1280]) {
+    test(`every page fits ${width} px, ${colorScheme}`, () =>
+      signedIn(
+        async (page) => {
+          for (const [at, path] of PATHS.entries()) {
+            await page.goto(`${fixtures.base_url}/account${path}`);
+            const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+            assert.ok(wide <= 0, `${path} is ${wide} px too wide`);
+            assert.equal(await page.locator("h1").count(), 1);
+            if (PICTURES) {
+              await mkdir(PICTURES, { recursive: true });
+              await page.screenshot({ path: `${PICTURES}/account-${NAMES[at]}-${colorScheme}-${width}.png`, fullPage: true });
+            }
+          }
+        },
+        { colorScheme, viewport: { width, height: 900 } },
+      ));
+  }
+}
+
+for (const javaScriptEnabled of [true, false]) {
+  test(`a person saves the profile and ends another session, scripts ${javaScriptEnabled ? "on" : "off"}`, () =>
+    signedIn(async (other) => {
+      await signedIn(
+        async (page) => {
+          await page.goto(`${fixtures.base_url}/account/profile`);
+          const name = `Ann ${javaScriptEnabled}`;
+          await page.fill("#nickname", name);
+          await page.click("#save");
+          await page.waitForSelector("#notice[role=status]");
+          assert.equal(await page.inputValue("#nickname"), name);
+          await page.goto(`${fixtures.base_url}/account/sessions`);
+          await page.click("#end-others");
+          await page.waitForSelector("#notice[role=status]");
+          assert.equal(await page.locator("#end-others").count(), 0);
+        },
+        { javaScriptEnabled },
+      );
+      await other.goto(`${fixtures.base_url}/account`);
+      await other.waitForSelector("#sign-in");
+    }));
+}
+
+/** A device with a fingerprint reader, by the protocol of Chromium's developer tools. */
+async function withFingerprint(context, page) {
+  const tools = await context.newCDPSession(page);
+  await tools.send("WebAuthn.enable");
+  const options = {
+    protocol: "ctap2",
+    transport: "internal",
+    hasResidentKey: true,
+    hasUserVerification: true,
+    isUserVerified: true,
+    automaticPresenceSimulation: true,
+  };
+  const { authenticatorId } = await tools.send("WebAuthn.addVirtualAuthenticator", { options });
+  return {
+    credentials: async () => (await tools.send("WebAuthn.getCredentials", { authenticatorId })).credentials,
+    refuse: () => tools.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified: false }),
+  };
+}
+
+test("a passkey is added, renamed and removed, also from the browser's list", () =>
+  signedIn(async (page, context) => {
+    const device = await withFingerprint(context, page);
+    await page.goto(`${fixtures.base_url}/account/security`);
+    await page.click("#add-passkey");
+    assert.equal(await page.isVisible("#passkey-unsupported"), false);
+    await page.fill("#name", "Laptop");
+    await page.click("#add");
+    await page.waitForSelector("#notice[role=status]");
+    assert.equal(await page.inputValue(".entry-form input[name=name]"), "Laptop");
+    assert.equal((await device.credentials()).length, 1);
+    await page.click("#add-passkey");
+    await page.click("#add");
+    await page.waitForSelector("#passkey-exists:not([hidden])");
+    await page.click("#cancel");
+    await page.fill(".entry-form input[name=name]", "Old laptop");
+    await page.click(".entry-form button[name=rename]");
+    await page.waitForSelector("#notice[role=status]");
+    assert.equal(await page.inputValue(".entry-form input[name=name]"), "Old laptop");
+    await page.click(".entry-form button[name=remove]");
+    await page.waitForSelector("#notice[role=status]");
+    assert.equal(await page.locator(".entry-form").count(), 0);
+    if (await page.evaluate(() => "signalAllAcceptedCredentials" in PublicKeyCredential)) {
+      await page.waitForTimeout(500);
+      assert.equal((await device.credentials()).length, 0, "the browser has forgotten it, too");
+    }
+  }));
+
+test("a passkey that was not made says so, and can be tried again", () =>
+  signedIn(async (page, context) => {
+    const device = await withFingerprint(context, page);
+    await device.refuse();
+    await page.goto(`${fixtures.base_url}/account/security/passkey`);
+    await page.click("#add");
+    await page.waitForSelector("#passkey-failed:not([hidden])");
+    assert.equal(await page.isEnabled("#add"), true);
+  }));
+
+test("without scripts the page says what a passkey needs", () =>
+  signedIn(
+    async (page) => {
+      await page.goto(`${fixtures.base_url}/account/security/passkey`);
+      assert.equal(await page.isVisible("#passkey-unsupported"), true);
+      assert.equal(await page.isEnabled("#add"), false);
+      await page.click("#cancel");
+      await page.waitForSelector("#passkeys");
+    },
+    { javaScriptEnabled: false },
+  ));

@@ -1,0 +1,204 @@
+//! Ending sessions: with what hangs on them, and with a word to every client that took part. Nothing else ends a session,
+//! so that none ends in silence; `scripts/layers` sees to that.
+//!
+//! A client is told before the session ends, in the store's queue, because the two may be in different engines: if the
+//! server stops in between, the client hears of a session that goes on, and asks for it anew, rather than never hearing of
+//! one that has ended.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use symbolon_protocol::back_channel_logout::EndedSession;
+use symbolon_protocol::event::Event;
+use symbolon_protocol::family::Family;
+use symbolon_protocol::id::{ClientId, Sid, UserId};
+use symbolon_protocol::revocation::{SessionEnd, longest_life};
+use symbolon_protocol::session::{Session, SessionId};
+use symbolon_protocol::time::KEPT_AFTER_END;
+use symbolon_store::port::PageRequest;
+use symbolon_store::shard::sid_of;
+use symbolon_store::{Durable, StoreError};
+
+use crate::app::App;
+use crate::audit::AuditEntry;
+use crate::issuer::IssuerState;
+
+/// How many sessions of a user are read at once.
+const AT_ONCE: u32 = 100;
+
+/// A session that is to end.
+#[derive(Clone, Copy)]
+pub struct Ending<'a> {
+    /// The session, as it was read.
+    pub session: &'a Session,
+    /// Its id, if the caller has it; else it is found by its `sid`.
+    pub id: Option<&'a SessionId>,
+    /// What ends with it.
+    pub end: &'a SessionEnd,
+}
+
+impl App {
+    /// Ends a session together with what hangs on it, and tells its clients. Returns the session if it was live. A session
+    /// that another one [takes the place of](SessionEnd::Succeeded) goes on for its clients: they are not told.
+    ///
+    /// # Errors
+    /// [`StoreError`]: it may not have ended.
+    pub async fn end_session(
+        &self,
+        issuer: &IssuerState,
+        ending: Ending<'_>,
+        durable: &mut Durable,
+    ) -> Result<Option<Arc<Session>>, StoreError> {
+        let Ending { session, id, end } = ending;
+        let is_told = matches!(end, SessionEnd::WithTokens { .. });
+        let mut waits = false;
+        if is_told {
+            waits |= self.tell(issuer, session, &session.clients).await?;
+        }
+        let ended = match id {
+            Some(id) => self.store.end_session(&issuer.id, id, end).await?,
+            None => self.store.end_session_by_sid(&issuer.id, session.sid.as_str(), end).await?,
+        };
+        let ended = ended.take(durable);
+        if let Some(ended) = ended.as_ref().filter(|_| is_told) {
+            // Those that took part since it was read.
+            let late: Vec<ClientId> =
+                ended.clients.iter().filter(|client| !session.clients.contains(client)).cloned().collect();
+            waits |= self.tell(issuer, ended, &late).await?;
+        }
+        if waits {
+            self.deliveries.note_queued();
+        }
+        Ok(ended)
+    }
+
+    /// Ends every session that a user has now, each as [`end_session`](Self::end_session) does. Durable on return; returns
+    /// how many.
+    ///
+    /// # Errors
+    /// [`StoreError`]: some may not have ended.
+    pub async fn end_sessions_of(
+        &self,
+        issuer: &IssuerState,
+        user: &UserId,
+        end: &SessionEnd,
+    ) -> Result<u64, StoreError> {
+        let first = PageRequest { page: 1, limit: AT_ONCE, search: None };
+        let mut ended = 0;
+        loop {
+            let sessions = self.store.list_sessions(&issuer.id, user, &first, self.now()).await?.items;
+            let mut durable = Durable::already();
+            let mut gone = 0;
+            for listed in &sessions {
+                let ending = Ending { session: &listed.session, id: None, end };
+                gone += u64::from(self.end_session(issuer, ending, &mut durable).await?.is_some());
+            }
+            durable.wait().await?;
+            ended += gone;
+            // None is left, or somebody else is ending them too.
+            if gone == 0 {
+                break;
+            }
+        }
+        // Those whose time was over already, of which nobody needs to be told.
+        let mut durable = Durable::already();
+        ended += self.store.end_sessions_of(&issuer.id, user, end).await?.take(&mut durable);
+        durable.wait().await?;
+        Ok(ended)
+    }
+
+    /// Ends a session whose time is over, which a browser still presents, and tells its clients. Sessions are kept for some
+    /// minutes after their time; of one that is found later nothing is known any more.
+    ///
+    /// # Errors
+    /// [`StoreError`]: it may not have ended.
+    pub async fn end_expired(
+        &self,
+        issuer: &IssuerState,
+        id: &SessionId,
+        durable: &mut Durable,
+    ) -> Result<(), StoreError> {
+        let (now, sid) = (self.now(), sid_of(&issuer.id, id));
+        // As of a time at which it was alive.
+        let found = self.store.session_by_sid(&issuer.id, sid.as_str(), now - KEPT_AFTER_END).await?;
+        let Some(found) = found.take(durable).filter(|found| found.session.expires_at <= now) else {
+            return Ok(());
+        };
+        let session = &*found.session;
+        let end = SessionEnd::WithTokens { now, longest: self.longest_of(issuer, session).await? };
+        if self.end_session(issuer, Ending { session, id: Some(id), end: &end }, durable).await?.is_some() {
+            let entry = AuditEntry {
+                user: Some(session.user.clone()),
+                ..AuditEntry::system(Event::SessionEnded, json!({ "reason": "expired" }))
+            };
+            self.audit.record(&issuer.id, entry, now);
+        }
+        Ok(())
+    }
+
+    /// The longest lifetime of anything bound to a session: its clients may have longer lifetimes than their issuer.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn longest_of(&self, issuer: &IssuerState, session: &Session) -> Result<Duration, StoreError> {
+        let mut overrides = Vec::with_capacity(session.clients.len());
+        for client in &session.clients {
+            overrides.extend(self.store.client(&issuer.id, client).await?);
+        }
+        let settings = issuer.settings.load_full();
+        Ok(longest_life(&settings, overrides.iter().map(|client| &client.settings)))
+    }
+
+    /// Tells a session's clients that what hung on an earlier `sid` of it has ended, though the session goes on.
+    ///
+    /// # Errors
+    /// [`StoreError`]: not all of them may be told.
+    pub async fn tell_of_dropped(
+        &self,
+        issuer: &IssuerState,
+        session: &Session,
+        dropped: &Sid,
+    ) -> Result<(), StoreError> {
+        let mut waits = false;
+        for client in &session.clients {
+            let ended = EndedSession { user: &session.user, sid: dropped, client };
+            waits |= self.queue_logout(issuer, ended).await?;
+        }
+        if waits {
+            self.deliveries.note_queued();
+        }
+        Ok(())
+    }
+
+    /// Tells the client of a refresh token that was used twice that what it had in the session has ended. The session goes
+    /// on. Whoever used the token is refused whether the client can be told or not.
+    pub async fn tell_of_theft(&self, issuer: &IssuerState, family: &Family) {
+        let Some(sid) = family.bound_to() else { return };
+        let ended = EndedSession { user: &family.user, sid, client: &family.client };
+        match self.queue_logout(issuer, ended).await {
+            Ok(true) => self.deliveries.note_queued(),
+            Ok(false) => {}
+            Err(error) => {
+                tracing::warn!(%error, client_id = %family.client, "a client was not told of a stolen refresh token");
+            }
+        }
+    }
+
+    /// Queues the end of a session for clients, once for each `sid` that they may know it by.
+    async fn tell(
+        &self,
+        issuer: &IssuerState,
+        session: &Session,
+        clients: &[ClientId],
+    ) -> Result<bool, StoreError> {
+        let mut waits = false;
+        for client in clients {
+            for sid in session.sids() {
+                let ended = EndedSession { user: &session.user, sid, client };
+                waits |= self.queue_logout(issuer, ended).await?;
+            }
+        }
+        Ok(waits)
+    }
+}

@@ -1,0 +1,26 @@
+// OpenID Connect Session Management 1.0 section 3.2: an application posts "client_id session_state" to this page in its
+// frame, and is told whether the browser's state is still the one that the session_state was made of.
+const cookie = document.getElementById("check-session").dataset.cookie;
+
+const browserState = () => {
+  const pair = document.cookie.split("; ").find((pair) => pair.startsWith(`${cookie}=`));
+  return pair === undefined ? "" : pair.slice(cookie.length + 1);
+};
+
+const base64url = (bytes) =>
+  btoa(String.fromCharCode(...new Uint8Array(bytes))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+
+const answer = async ({ data, origin }) => {
+  const [, client, digest, salt] = (typeof data === "string" && data.match(/^(.+) ([\w-]+)\.([\w-]+)$/)) || [];
+  // Browsers offer digests to pages of secure origins alone.
+  if (salt === undefined || !crypto.subtle) return "error";
+  const text = [client, origin, browserState(), salt].join(" ");
+  const found = base64url(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
+  return found === digest ? "unchanged" : "changed";
+};
+
+addEventListener("message", async (event) => {
+  // A page without an origin cannot be answered, and this page's own messages are no questions.
+  if (event.source === null || event.source === window || event.origin === "null") return;
+  event.source.postMessage(await answer(event).catch(() => "error"), event.origin);
+});

@@ -1,0 +1,50 @@
+//! The account page of the applications that use a person's account.
+
+use askama::Template;
+
+use super::{AccountFrame, Moment};
+use crate::page::page;
+use crate::{Language, ScopeView};
+
+/// One application.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApplicationView {
+    /// The value of `end`, which ends its access.
+    pub client_id: String,
+    /// Its name.
+    pub name: String,
+    /// What it may do; empty if the person only signed in there.
+    pub scopes: Vec<ScopeView>,
+    /// Since when, in milliseconds since 1970.
+    pub since: Option<u64>,
+    /// When it last used a refresh token, in milliseconds since 1970.
+    pub used: Option<u64>,
+    /// Whether it keeps its access after the sessions.
+    pub offline: bool,
+}
+
+impl ApplicationView {
+    fn since(&self) -> Option<Moment> {
+        self.since.map(Moment::of)
+    }
+
+    fn used(&self) -> Option<Moment> {
+        self.used.map(Moment::of)
+    }
+}
+
+/// Lists applications and ends their access (`POST` with `end` = a client id, or `end_all`; `csrf_token`).
+#[derive(Template)]
+#[template(path = "account/applications.html")]
+pub struct ApplicationsPage {
+    /// The language of the page.
+    pub language: Language,
+    /// The provider's name.
+    pub issuer_name: String,
+    /// What all account pages have.
+    pub frame: AccountFrame,
+    /// The applications.
+    pub applications: Vec<ApplicationView>,
+}
+
+page!(ApplicationsPage);

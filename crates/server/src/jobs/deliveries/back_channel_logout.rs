@@ -1,0 +1,306 @@
+//! Back-Channel Logout 1.0: what becomes of one client's notice that was taken from the queue.
+//!
+//! | what happened | what follows |
+//! |---|---|
+//! | the client answered 2xx | it leaves the queue |
+//! | it answered otherwise, or not at all | it waits, longer each time, for a day |
+//! | a call to this client failed a moment ago, or some are under way | it waits, untried |
+//! | the client is gone or wants no such calls any more, or its time is over | it is given up |
+//!
+//! One client that does not answer keeps nobody else waiting: few calls to it are under way at a time, and after failures
+//! none for some seconds.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use http::StatusCode;
+use parking_lot::Mutex;
+use serde_json::{Map, json};
+use symbolon_app::app::App;
+use symbolon_app::audit::AuditEntry;
+use symbolon_app::back_channel_logout::{self, LogoutNotice};
+use symbolon_app::issuer::{IssuerState, TokenType};
+use symbolon_crypto::jws::append_compact;
+use symbolon_outbound::{OutboundError, OutboundRequest};
+use symbolon_protocol::back_channel_logout::TRIED_FOR;
+use symbolon_protocol::client::Client;
+use symbolon_protocol::event::Event;
+use symbolon_protocol::id::{ClientId, IssuerId};
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::port::Delivery;
+use url::Url;
+
+use super::{MOST_UNANSWERED, back_off, finish, postpone};
+
+/// The most calls to one client at a time.
+const MOST_AT_ONCE: u32 = 4;
+/// The longest pause after a failed call: so soon calls go on when the client is back.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// When a notice is looked at again that another version queued, or for which no call was free.
+const SOON: Duration = Duration::from_secs(1);
+const OTHER_VERSION: Duration = Duration::from_secs(60);
+
+/// How calls to one client went.
+#[derive(Default)]
+struct Line {
+    under_way: u32,
+    failures: u32,
+    /// Until when none is tried.
+    until: Option<Timestamp>,
+}
+
+type Key = (IssuerId, ClientId);
+
+/// Tells clients. Only those with calls under way, or with failures, have a line.
+#[derive(Default)]
+pub(super) struct LogoutCourier {
+    lines: Mutex<HashMap<Key, Line>>,
+}
+
+/// What became of a call.
+enum Attempt {
+    Taken,
+    /// The client answered something else.
+    Refused(StatusCode),
+    Failed(OutboundError),
+}
+
+impl LogoutCourier {
+    pub(super) async fn deliver(&self, app: &App, issuer: &IssuerId, delivery: &Delivery) {
+        let known = app.issuers.load().by_id(issuer).cloned();
+        let Some(issuer_state) = known else {
+            // Created this moment by another node, or deleted; then the sweep takes it.
+            return postpone(&*app.store, issuer, delivery, app.now() + OTHER_VERSION).await;
+        };
+        let Some(notice) = back_channel_logout::open(&issuer_state, delivery) else {
+            tracing::warn!(target: "symbolon::logout", %issuer, "a logout notice could not be read");
+            return finish(&*app.store, issuer, delivery).await;
+        };
+        let handover = Handover { app, issuer: &issuer_state, delivery, notice: &notice };
+        // The present claim is one of them.
+        if delivery.unanswered > MOST_UNANSWERED {
+            return handover.give_up("unanswered", Map::new()).await;
+        }
+        if app.now() >= delivery.created_at + TRIED_FOR {
+            return handover.give_up("expired", Map::new()).await;
+        }
+        let client = match app.store.client(issuer, &notice.client).await {
+            Ok(client) => client,
+            // It comes again when its claim is over.
+            Err(error) => return super::note_untold(&error),
+        };
+        let Some((client, url)) = client.as_deref().and_then(|client| Some((client, address(client)?)))
+        else {
+            return handover.give_up("no_address", Map::new()).await;
+        };
+        self.call(&handover, client, url).await;
+    }
+
+    async fn call(&self, handover: &Handover<'_>, client: &Client, url: Url) {
+        let key = (handover.issuer.id.clone(), client.client_id.clone());
+        if let Err(until) = self.enter(&key, handover.app.now()) {
+            return handover.put_back(until).await;
+        }
+        let _under_way = UnderWay { courier: self, key: &key };
+        let token = match handover.token(client).await {
+            Ok(token) => token,
+            Err(reason) => {
+                tracing::warn!(target: "symbolon::logout", reason, "a logout token could not be made");
+                return handover.put_back(handover.app.now() + OTHER_VERSION).await;
+            }
+        };
+        // Section 2.5: a form with the one parameter.
+        let request = OutboundRequest::post_form(url, &[("logout_token", &token)]);
+        let attempt = match handover.app.call_out(request).await {
+            Ok(answer) if answer.status.is_success() => Attempt::Taken,
+            // Nobody needs to read what it said.
+            Err(OutboundError::TooLong(status)) if status.is_success() => Attempt::Taken,
+            Ok(answer) => Attempt::Refused(answer.status),
+            Err(error) => Attempt::Failed(error),
+        };
+        self.note(&key, matches!(attempt, Attempt::Taken), handover.app.now());
+        handover.settle(attempt).await;
+    }
+
+    /// Whether a client may be called now; else when it may.
+    fn enter(&self, key: &Key, now: Timestamp) -> Result<(), Timestamp> {
+        let mut lines = self.lines.lock();
+        let line = lines.entry(key.clone()).or_default();
+        match line.until.filter(|until| now < *until) {
+            Some(until) => Err(until),
+            None if line.under_way >= MOST_AT_ONCE => Err(now + SOON),
+            None => {
+                line.under_way += 1;
+                Ok(())
+            }
+        }
+    }
+
+    fn note(&self, key: &Key, is_taken: bool, now: Timestamp) {
+        let mut lines = self.lines.lock();
+        let Some(line) = lines.get_mut(key) else { return };
+        if is_taken {
+            (line.failures, line.until) = (0, None);
+        } else {
+            line.failures = line.failures.saturating_add(1);
+            line.until = Some(now + pause(line.failures));
+        }
+    }
+
+    fn leave(&self, key: &Key) {
+        let mut lines = self.lines.lock();
+        if let Some(line) = lines.get_mut(key) {
+            line.under_way = line.under_way.saturating_sub(1);
+            if line.under_way == 0 && line.failures == 0 {
+                lines.remove(key);
+            }
+        }
+    }
+}
+
+/// A call that is under way, until it is dropped.
+struct UnderWay<'c> {
+    courier: &'c LogoutCourier,
+    key: &'c Key,
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.courier.leave(self.key);
+    }
+}
+
+fn address(client: &Client) -> Option<Url> {
+    Url::parse(client.logout.backchannel_logout_uri.as_deref()?).ok()
+}
+
+/// How long nothing is tried after so many failures in a row.
+fn pause(failures: u32) -> Duration {
+    Duration::from_secs(1).saturating_mul(1 << failures.saturating_sub(1).min(8)).min(LONGEST_PAUSE)
+}
+
+/// One notice that was taken from the queue.
+struct Handover<'h> {
+    app: &'h App,
+    issuer: &'h IssuerState,
+    delivery: &'h Delivery,
+    notice: &'h LogoutNotice,
+}
+
+impl Handover<'_> {
+    /// A logout token, signed as the client's ID tokens are.
+    async fn token(&self, client: &Client) -> Result<String, String> {
+        let Self { app, issuer, notice, .. } = self;
+        let now = app.now();
+        let claims = notice.ended().logout_token(&issuer.url, now, &*app.random);
+        let keys = issuer.keys.load_full();
+        let algorithm = client
+            .id_token_signed_response_alg
+            .unwrap_or_else(|| keys.algorithm(&issuer.settings.load(), now));
+        let key =
+            keys.signing(algorithm, now).ok_or_else(|| format!("no active signing key for {algorithm}"))?;
+        app.signatures.increment(algorithm as usize);
+        let mut token = Vec::new();
+        append_compact(
+            &mut token,
+            &*app.signer,
+            &key.key,
+            key.header(TokenType::LogoutToken),
+            &claims.to_json(),
+        )
+        .await
+        .map_err(|error| error.to_string())?;
+        String::from_utf8(token).map_err(|error| error.to_string())
+    }
+
+    async fn settle(&self, attempt: Attempt) {
+        let failure = match &attempt {
+            Attempt::Taken => {
+                finish(&*self.app.store, &self.issuer.id, self.delivery).await;
+                return self.note(Event::LogoutDelivered, Map::new());
+            }
+            Attempt::Refused(status) => format!("it answered {status}"),
+            Attempt::Failed(error) => error.to_string(),
+        };
+        let (issuer, client) = (&self.issuer.id, &self.notice.client);
+        tracing::warn!(target: "symbolon::logout", %issuer, client_id = %client, failure, "a client took no logout token");
+        let due_at = self.app.now() + back_off(self.delivery.attempts);
+        let mut detail = Map::new();
+        match attempt {
+            Attempt::Refused(status) => drop(detail.insert("status".to_owned(), json!(status.as_u16()))),
+            Attempt::Failed(error) => drop(detail.insert("failure".to_owned(), json!(error.word()))),
+            Attempt::Taken => {}
+        }
+        if due_at >= self.delivery.created_at + TRIED_FOR {
+            return self.give_up("expired", detail).await;
+        }
+        postpone(&*self.app.store, &self.issuer.id, self.delivery, due_at).await;
+        self.note(Event::LogoutPostponed, detail);
+    }
+
+    /// Puts it back without a record: nothing was tried.
+    async fn put_back(&self, due_at: Timestamp) {
+        if due_at >= self.delivery.created_at + TRIED_FOR {
+            return self.give_up("expired", Map::new()).await;
+        }
+        postpone(&*self.app.store, &self.issuer.id, self.delivery, due_at).await;
+    }
+
+    async fn give_up(&self, reason: &str, mut detail: Map<String, serde_json::Value>) {
+        finish(&*self.app.store, &self.issuer.id, self.delivery).await;
+        let (issuer, client) = (&self.issuer.id, &self.notice.client);
+        tracing::warn!(target: "symbolon::logout", %issuer, client_id = %client, reason, "a logout notice was given up");
+        detail.insert("reason".to_owned(), json!(reason));
+        self.note(Event::LogoutGivenUp, detail);
+    }
+
+    /// Counts and audits what became of it.
+    fn note(&self, event: Event, mut detail: Map<String, serde_json::Value>) {
+        detail.insert("sid".to_owned(), json!(self.notice.sid));
+        detail.insert("attempts".to_owned(), json!(self.delivery.attempts));
+        let entry = AuditEntry {
+            user: Some(self.notice.user.clone()),
+            client: Some(self.notice.client.clone()),
+            ..AuditEntry::system(event, detail.into())
+        };
+        self.app.audit.record(&self.issuer.id, entry, self.app.now());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key() -> Key {
+        (IssuerId::default_issuer(), ClientId::trusted("rp"))
+    }
+
+    #[test]
+    fn few_calls_to_one_client_are_under_way_and_after_failures_none() {
+        let courier = LogoutCourier::default();
+        let now = Timestamp::from_seconds(1_000);
+        for _ in 0..MOST_AT_ONCE {
+            assert_eq!(courier.enter(&key(), now), Ok(()));
+        }
+        assert_eq!(courier.enter(&key(), now), Err(now + SOON));
+        let other = (IssuerId::default_issuer(), ClientId::trusted("other"));
+        assert_eq!(courier.enter(&other, now), Ok(()));
+        courier.note(&key(), false, now);
+        courier.leave(&key());
+        assert_eq!(courier.enter(&key(), now), Err(now + Duration::from_secs(1)));
+        let later = now + Duration::from_secs(1);
+        assert_eq!(courier.enter(&key(), later), Ok(()));
+        courier.note(&key(), false, later);
+        assert_eq!(courier.enter(&key(), later), Err(later + Duration::from_secs(2)));
+        // When it answers again, and nothing is under way, nothing is kept of it.
+        courier.note(&key(), true, later);
+        (0..MOST_AT_ONCE).for_each(|_| courier.leave(&key()));
+        courier.leave(&other);
+        assert!(courier.lines.lock().is_empty());
+    }
+
+    #[test]
+    fn a_client_that_is_back_is_noticed_within_half_a_minute() {
+        assert_eq!([1, 2, 3, 5, 6, 50].map(|failures| pause(failures).as_secs()), [1, 2, 4, 16, 30, 30]);
+    }
+}

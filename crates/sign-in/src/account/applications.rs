@@ -1,0 +1,97 @@
+//! The applications that use the person's account: listed, and their access ended.
+
+use axum::response::Response;
+use serde_json::json;
+use symbolon_pages::{AccountNotice, AccountPlace, ApplicationView, ApplicationsPage, Language, ScopeView};
+use symbolon_protocol::event::Event;
+use symbolon_protocol::id::ClientId;
+use symbolon_protocol::params::Params;
+use symbolon_protocol::time::Timestamp;
+
+use super::{Person, Visitor, by_themselves, done, form, status, told, visitor};
+use crate::sign_in_goal::Freshness;
+use symbolon_app::grants::{self, Grant};
+use symbolon_app::http::{Call, Context, Failure};
+
+const PLACE: AccountPlace = AccountPlace::Applications;
+
+/// `GET /account/applications`.
+///
+/// # Errors
+/// [`Failure`]
+pub(in super::super) async fn show(call: &mut Call) -> Result<Response, Failure> {
+    match visitor(call, PLACE, Freshness::Any).await? {
+        Visitor::Person(person) => {
+            let notice = told(call);
+            page(&call.context, &person, notice).await
+        }
+        Visitor::Stranger(answer) => Ok(answer),
+    }
+}
+
+/// `POST /account/applications`.
+///
+/// # Errors
+/// [`Failure`]
+pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
+    let person = match visitor(call, PLACE, Freshness::Fresh).await? {
+        Visitor::Person(person) => person,
+        Visitor::Stranger(answer) => return Ok(answer),
+    };
+    let form = form(call);
+    let params = Params::parse(&form)?;
+    if !person.accepts(call, &params, PLACE)? {
+        return page(&call.context, &person, Some(AccountNotice::Expired)).await;
+    }
+    if params.get("end_all")?.is_some() {
+        let Context { app, issuer, .. } = &call.context;
+        for client in grants::in_use(app, issuer, &person.user.id).await?.keys() {
+            end(&call.context, &person, client).await?;
+        }
+    } else if let Some(client) = params.get("end")?.and_then(|id| ClientId::parse(id).ok()) {
+        end(&call.context, &person, &client).await?;
+    }
+    Ok(done(call, PLACE, &AccountNotice::AccessEnded))
+}
+
+async fn end(context: &Context, person: &Person, client: &ClientId) -> Result<(), Failure> {
+    let ended = grants::end(&context.app, &context.issuer, &person.user.id, client).await?;
+    let detail = json!({ "consent": ended.consent.is_some(), "refresh_tokens": ended.families });
+    context.audit_change(Event::GrantEnded, &person.user.id, Some(client), by_themselves(detail));
+    Ok(())
+}
+
+async fn page(
+    context: &Context,
+    person: &Person,
+    notice: Option<AccountNotice>,
+) -> Result<Response, Failure> {
+    let mut applications = Vec::new();
+    for (id, grant) in grants::in_use(&context.app, &context.issuer, &person.user.id).await? {
+        let client = context.app.store.client(&context.issuer.id, &id).await?;
+        // Of a deleted client nothing works any more.
+        if let Some(client) = client {
+            applications.push(view(&id, client.display_name(), grant));
+        }
+    }
+    let status = status(notice.as_ref());
+    let page = ApplicationsPage {
+        language: Language::English,
+        issuer_name: context.issuer.display_name().to_owned(),
+        frame: person.frame(context, PLACE, notice),
+        applications,
+    };
+    person.page(context, status, page.render_below(&context.issuer.prefix))
+}
+
+fn view(id: &ClientId, name: &str, grant: Grant) -> ApplicationView {
+    let scopes = grant.scopes.into_iter().map(|name| ScopeView { name, description: String::new() });
+    ApplicationView {
+        client_id: id.to_string(),
+        name: name.to_owned(),
+        scopes: scopes.collect(),
+        since: grant.since.map(Timestamp::millis),
+        used: grant.last_used_at.map(Timestamp::millis),
+        offline: grant.offline,
+    }
+}

@@ -1,0 +1,201 @@
+//! The account pages: what a person sees and changes of their own account.
+//!
+//! They are for the person who is signed in in this browser; anybody else is led through the sign-in page and back. Forms
+//! carry a token that is bound to the browser, the form and the session. What changes credentials or ends something wants
+//! a session in which the person proved lately who they are ([`Freshness::Fresh`]).
+
+pub(super) mod applications;
+pub(super) mod data;
+pub(super) mod password;
+mod present_password;
+pub(super) mod profile;
+pub(super) mod security;
+pub(super) mod sessions;
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use http::{StatusCode, header};
+use serde_json::Value;
+use symbolon_pages::{AccountFrame, AccountNotice, AccountPage, AccountPlace, Language, RenderError};
+use symbolon_protocol::params::Params;
+use symbolon_protocol::refusal::{Details, Reason, Refusal};
+use symbolon_protocol::session::Session;
+use symbolon_protocol::user::User;
+
+use crate::interaction::{Interaction, Page, PendingAuthorization, session_of};
+use crate::login_page;
+use crate::sign_in_goal::{AccountGoal, Freshness, SignInGoal};
+use symbolon_app::audit::RefusedRequest;
+use symbolon_app::http::csrf::{Browser, PageForm, Purpose};
+use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect};
+
+/// The person who is signed in in this browser.
+struct Person {
+    session: Arc<Session>,
+    user: Arc<User>,
+    browser: Browser,
+}
+
+/// Who asks for an account page.
+enum Visitor {
+    /// The person, signed in as recently as the page wants.
+    Person(Box<Person>),
+    /// Somebody who is led to the sign-in page.
+    Stranger(Response),
+}
+
+/// The person for whom a page is shown or a form is carried out; anybody else is led to the sign-in page, and back to
+/// `place`.
+///
+/// # Errors
+/// [`Failure`]: the store is out of reach.
+async fn visitor(call: &mut Call, place: AccountPlace, freshness: Freshness) -> Result<Visitor, Failure> {
+    let person = signed_in(call).await?;
+    let login_hint = person.as_ref().map(|person| person.login_name().to_owned());
+    if let Some(person) = person
+        && freshness.is_met(&call.context, &person.session).await?
+    {
+        return Ok(Visitor::Person(Box::new(person)));
+    }
+    let goal = SignInGoal::Account(AccountGoal::new(place, freshness, login_hint));
+    let pending = PendingAuthorization::for_goal(goal);
+    let interaction = Interaction::begin(&call.context, &call.received, pending);
+    login_page::ask(call, interaction, Page::Other).await.map(Visitor::Stranger)
+}
+
+/// The person whose session the browser has, however long ago they signed in.
+async fn signed_in(call: &mut Call) -> Result<Option<Person>, Failure> {
+    let Call { context, received, durable, .. } = call;
+    let Context { app, issuer, .. } = &*context;
+    let Some((_, session)) = session_of(context, received, durable).await? else { return Ok(None) };
+    let user = app.store.user(&issuer.id, &session.user).await?;
+    let Some(user) = user.filter(|user| user.may_sign_in()) else { return Ok(None) };
+    let browser = Browser::of_or_new(&received.headers, issuer, &*app.random);
+    Ok(Some(Person { session, user, browser }))
+}
+
+impl Person {
+    /// What the pages show of all places alike. The form's token is bound to the place and to the session.
+    fn frame(&self, context: &Context, place: AccountPlace, notice: Option<AccountNotice>) -> AccountFrame {
+        AccountFrame {
+            place,
+            prefix: context.issuer.prefix.clone(),
+            user_name: self.name().to_owned(),
+            csrf: self.browser.token(&context.issuer, self.form(place)),
+            notice,
+        }
+    }
+
+    fn form(&self, place: AccountPlace) -> PageForm<'_> {
+        PageForm { purpose: Purpose::Account, interaction: place.path(), sid: self.session.sid.as_str() }
+    }
+
+    /// Whether the issuer's own page sent a form, in the browser and the session that it was shown to. What is not
+    /// accepted is noted.
+    fn accepts(&self, call: &Call, params: &Params<'_>, place: AccountPlace) -> Result<bool, Failure> {
+        let issuer = &call.context.issuer;
+        let is_known = self.browser.accepts(issuer, self.form(place), params.get("csrf_token")?);
+        let is_accepted = is_known && call.received.is_from_own_page(issuer);
+        if !is_accepted {
+            let refusal = Refusal::about(Reason::PageFormExpired, Details::of_user(&self.user.id));
+            call.context.refused(RefusedRequest::anonymous(refusal, None));
+        }
+        Ok(is_accepted)
+    }
+
+    /// The name by which the person signs in.
+    fn login_name(&self) -> &str {
+        let username = self.user.profile.preferred_username.as_deref();
+        self.user.email.as_deref().or(username).unwrap_or(self.user.id.as_str())
+    }
+
+    fn name(&self) -> &str {
+        self.user.profile.name.as_deref().unwrap_or_else(|| self.login_name())
+    }
+
+    /// A page for this person.
+    ///
+    /// # Errors
+    /// [`Failure::Internal`]
+    fn page(
+        &self,
+        context: &Context,
+        status: StatusCode,
+        page: Result<String, RenderError>,
+    ) -> Result<Response, Failure> {
+        let page = page.map_err(|error| Failure::Internal(error.to_string()))?;
+        let mut response = html(status, page, &Policy::default());
+        if let Some(cookie) = self.browser.cookie(&context.issuer) {
+            response.headers_mut().append(header::SET_COOKIE, cookie);
+        }
+        Ok(response)
+    }
+}
+
+/// The status of a page with a notice. A refused form is the client's error; one that was not looked at may be sent again.
+fn status(notice: Option<&AccountNotice>) -> StatusCode {
+    match notice {
+        None => StatusCode::OK,
+        Some(notice) if notice.word().is_some() => StatusCode::OK,
+        Some(
+            AccountNotice::WrongPassword
+            | AccountNotice::WrongCode
+            | AccountNotice::SecondFactorRequired
+            | AccountNotice::Expired,
+        ) => StatusCode::FORBIDDEN,
+        Some(
+            AccountNotice::ChangedMeanwhile
+            | AccountNotice::Taken
+            | AccountNotice::NoRoom
+            | AccountNotice::LastWay,
+        ) => StatusCode::CONFLICT,
+        Some(AccountNotice::TooManyAttempts { .. }) => StatusCode::TOO_MANY_REQUESTS,
+        Some(AccountNotice::Busy) => StatusCode::SERVICE_UNAVAILABLE,
+        Some(_) => StatusCode::BAD_REQUEST,
+    }
+}
+
+/// Back to a page after its form was carried out. So a reload does not send the form again.
+fn done(call: &Call, place: AccountPlace, notice: &AccountNotice) -> Response {
+    let word = notice.word().unwrap_or_default();
+    redirect(true, &format!("{}{}?done={word}", call.context.issuer.prefix, place.path()))
+}
+
+/// What an address says was done.
+fn told(call: &Call) -> Option<AccountNotice> {
+    let params = Params::parse(call.received.encoded()).ok()?;
+    AccountNotice::of_word(params.get("done").ok()??)
+}
+
+/// The form of a POST.
+fn form(call: &Call) -> bytes::Bytes {
+    call.received.form.clone()
+}
+
+/// `GET /account`.
+///
+/// # Errors
+/// [`Failure`]
+pub(super) async fn overview(call: &mut Call) -> Result<Response, Failure> {
+    let place = AccountPlace::Overview;
+    let person = match visitor(call, place, Freshness::Any).await? {
+        Visitor::Person(person) => person,
+        Visitor::Stranger(answer) => return Ok(answer),
+    };
+    let context = &call.context;
+    let page = AccountPage {
+        language: Language::English,
+        issuer_name: context.issuer.display_name().to_owned(),
+        frame: person.frame(context, place, told(call)),
+    };
+    person.page(context, StatusCode::OK, page.render_below(&context.issuer.prefix))
+}
+
+/// The details of an audit record about what a person did to their own account.
+fn by_themselves(mut detail: Value) -> Value {
+    if let Value::Object(members) = &mut detail {
+        members.insert("self".to_owned(), Value::Bool(true));
+    }
+    detail
+}

@@ -1,0 +1,226 @@
+//! What a person signs in with besides the password: passkeys, a generator of one-time passwords, recovery codes.
+//!
+//! Whoever changes it owns the account from then on (WebAuthn 13.4.1). So even looking wants a fresh sign-in, with both
+//! factors where a second one is enrolled, and the person is told by mail.
+
+mod change;
+pub(in super::super) mod generator;
+pub(in super::super) mod passkey;
+
+use axum::response::Response;
+use http::StatusCode;
+use serde_json::json;
+use symbolon_crypto::encoding;
+use symbolon_mail::Message;
+use symbolon_pages::{AccountNotice, AccountPlace, Language, PasskeyView, RecoveryCodesPage, SecurityPage};
+use symbolon_protocol::authenticator::Passkey;
+use symbolon_protocol::event::Event;
+use symbolon_protocol::params::Params;
+use symbolon_protocol::settings::SecondFactor;
+use symbolon_protocol::sign_in::passkey::shown_name;
+use symbolon_protocol::sign_in::recovery_code;
+use symbolon_protocol::time::Timestamp;
+
+use self::change::change;
+use super::{Person, Visitor, by_themselves, done, form, status, told, visitor};
+use crate::credential_news;
+use crate::passkey_challenge::relying_party;
+use crate::sign_in_goal::Freshness;
+use symbolon_app::http::{Call, Context, Failure};
+use symbolon_crypto::secret::SecretString;
+
+const PLACE: AccountPlace = AccountPlace::Security;
+
+/// `GET /account/security`.
+///
+/// # Errors
+/// [`Failure`]
+pub(in super::super) async fn show(call: &mut Call) -> Result<Response, Failure> {
+    // After a change the page is only told about: the session may have become too old meanwhile.
+    let freshness = if told(call).is_some() { Freshness::Any } else { Freshness::Fresh };
+    match visitor(call, PLACE, freshness).await? {
+        Visitor::Person(person) => {
+            let notice = told(call);
+            page(&call.context, &person, notice).await
+        }
+        Visitor::Stranger(answer) => Ok(answer),
+    }
+}
+
+/// `POST /account/security`.
+///
+/// # Errors
+/// [`Failure`]
+pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
+    let person = match visitor(call, PLACE, Freshness::Fresh).await? {
+        Visitor::Person(person) => person,
+        Visitor::Stranger(answer) => return Ok(answer),
+    };
+    let form = form(call);
+    let params = Params::parse(&form)?;
+    if !person.accepts(call, &params, PLACE)? {
+        return page(&call.context, &person, Some(AccountNotice::Expired)).await;
+    }
+    let changed = if let Some(id) = params.get("remove")? {
+        remove_passkey(call, &person, id).await?
+    } else if let Some(id) = params.get("rename")? {
+        rename_passkey(call, &person, (id, params.get("name")?)).await?
+    } else if params.get("generator")? == Some("remove") {
+        remove_generator(call, &person).await?
+    } else if params.get("recovery_codes")? == Some("new") {
+        return new_recovery_codes(call, &person).await;
+    } else {
+        Err(AccountNotice::Expired)
+    };
+    match changed {
+        Ok(notice) => Ok(done(call, PLACE, &notice)),
+        Err(notice) => page(&call.context, &person, Some(notice)).await,
+    }
+}
+
+/// What was done, or why not.
+type Changed = Result<AccountNotice, AccountNotice>;
+
+/// Removes a passkey. One that is gone already changes nothing.
+async fn remove_passkey(call: &mut Call, person: &Person, id: &str) -> Result<Changed, Failure> {
+    let context = &call.context;
+    let has_password = person.hash(context).await?.is_some();
+    let removed = change(context, &person.user.id, |set| {
+        let Some(place) = set.passkeys.iter().position(|own| own.id == id) else { return Ok(None) };
+        if set.passkeys.len() == 1 && !has_password {
+            return Err(AccountNotice::LastWay);
+        }
+        Ok(Some(set.passkeys.remove(place)))
+    });
+    let removed = match removed.await? {
+        Ok(removed) => removed,
+        Err(notice) => return Ok(Err(notice)),
+    };
+    if let Some(Passkey { name, .. }) = removed {
+        audit(context, person, Event::PasskeyRemoved, json!({ "passkey": name }));
+        let at = context.app.now();
+        tell(call, person, Message::PasskeyRemoved { name, at }).await;
+    }
+    Ok(Ok(AccountNotice::PasskeyRemoved))
+}
+
+async fn rename_passkey(
+    call: &mut Call,
+    person: &Person,
+    (id, name): (&str, Option<&str>),
+) -> Result<Changed, Failure> {
+    let name = shown_name(name);
+    let renamed = change(&call.context, &person.user.id, |set| {
+        let own = set.passkeys.iter_mut().find(|own| own.id == id && own.name != name);
+        Ok(own.map(|own| std::mem::replace(&mut own.name, name.clone())))
+    });
+    let renamed = match renamed.await? {
+        Ok(renamed) => renamed,
+        Err(notice) => return Ok(Err(notice)),
+    };
+    if let Some(before) = renamed {
+        let changes = json!({ "changes": { "name": { "from": before, "to": name } } });
+        audit(&call.context, person, Event::PasskeyRenamed, changes);
+    }
+    Ok(Ok(AccountNotice::Saved))
+}
+
+/// Removes the generator with the recovery codes, which stand in for it, unless everybody must have a second factor.
+async fn remove_generator(call: &mut Call, person: &Person) -> Result<Changed, Failure> {
+    let context = &call.context;
+    if is_required(context) {
+        return Ok(Err(AccountNotice::SecondFactorRequired));
+    }
+    let removed = change(context, &person.user.id, |set| {
+        set.recovery_codes.clear();
+        Ok(set.totp.take())
+    });
+    let removed = match removed.await? {
+        Ok(removed) => removed,
+        Err(notice) => return Ok(Err(notice)),
+    };
+    if removed.is_some() {
+        audit(context, person, Event::TotpRemoved, json!({}));
+        let at = context.app.now();
+        tell(call, person, Message::GeneratorRemoved { at }).await;
+    }
+    Ok(Ok(AccountNotice::GeneratorRemoved))
+}
+
+/// Draws new recovery codes in place of the others, and shows them, once.
+async fn new_recovery_codes(call: &mut Call, person: &Person) -> Result<Response, Failure> {
+    let Context { app, issuer, .. } = &call.context;
+    let (stored, shown) = recovery_code::draw(&person.user.id, &issuer.sign_in_key, &*app.random);
+    let drawn = change(&call.context, &person.user.id, |set| {
+        if set.totp.is_none() {
+            return Err(AccountNotice::ChangedMeanwhile);
+        }
+        set.recovery_codes.clone_from(&stored);
+        Ok(Some(()))
+    });
+    if let Err(notice) = drawn.await? {
+        return page(&call.context, person, Some(notice)).await;
+    }
+    audit(&call.context, person, Event::RecoveryCodesDrawn, json!({}));
+    recovery_codes_page(&call.context, person, &shown, &AccountNotice::Saved)
+}
+
+/// The page with new recovery codes, which leads on to the list.
+fn recovery_codes_page(
+    context: &Context,
+    person: &Person,
+    codes: &[SecretString],
+    then: &AccountNotice,
+) -> Result<Response, Failure> {
+    let issuer = &context.issuer;
+    let (prefix, word) = (&issuer.prefix, then.word().unwrap_or_default());
+    let page = RecoveryCodesPage {
+        language: Language::English,
+        issuer_name: issuer.display_name().to_owned(),
+        codes: codes.iter().map(|code| code.expose().to_owned()).collect(),
+        continue_uri: format!("{prefix}{}?done={word}", PLACE.path()),
+    };
+    person.page(context, StatusCode::OK, page.render_below(prefix))
+}
+
+/// Whether everybody must have a second factor here.
+fn is_required(context: &Context) -> bool {
+    context.issuer.settings.load().second_factor == SecondFactor::Required
+}
+
+fn audit(context: &Context, person: &Person, event: Event, detail: serde_json::Value) {
+    context.audit_change(event, &person.user.id, None, by_themselves(detail));
+}
+
+async fn tell(call: &mut Call, person: &Person, message: Message) {
+    credential_news::tell(&call.context, &call.received, &person.user, message).await;
+}
+
+async fn page(
+    context: &Context,
+    person: &Person,
+    notice: Option<AccountNotice>,
+) -> Result<Response, Failure> {
+    let Context { app, issuer, .. } = context;
+    let set = app.store.authenticators(&issuer.id, &person.user.id).await?.set;
+    let status = status(notice.as_ref());
+    let page = SecurityPage {
+        language: Language::English,
+        issuer_name: issuer.display_name().to_owned(),
+        frame: person.frame(context, PLACE, notice),
+        may_add_passkey: passkey::has_room(&person.user, &set),
+        rp_id: relying_party(context, issuer.origin())?.id().to_owned(),
+        user_handle: encoding::encode(person.user.id.as_str().as_bytes()),
+        generator: set.totp.as_ref().map(|totp| totp.added_at.millis()),
+        is_required: is_required(context),
+        recovery_codes: set.recovery_codes.len(),
+        passkeys: set.passkeys.into_iter().map(view).collect(),
+    };
+    person.page(context, status, page.render_below(&issuer.prefix))
+}
+
+fn view(passkey: Passkey) -> PasskeyView {
+    let Passkey { id, name, is_synced, created_at, last_used_at, .. } = passkey;
+    let used = last_used_at.map(Timestamp::millis);
+    PasskeyView { id, name, is_synced, added: created_at.millis(), used }
+}

@@ -1,0 +1,91 @@
+//! What somebody signs in for: an application's authorization request, or a page of their own account.
+//!
+//! Both go through the same pages, methods and rules. So signing in without a client is no way around a second factor.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use symbolon_pages::AccountPlace;
+use symbolon_protocol::session::Session;
+use symbolon_protocol::settings::SecondFactor;
+use symbolon_protocol::sign_in::{Policy, is_enough};
+use symbolon_protocol::time::Timestamp;
+
+use symbolon_app::http::{Context, Failure};
+
+/// How long ago a person may have proved who they are, for what changes credentials or ends something.
+const FRESH: Duration = Duration::from_secs(600);
+
+/// What somebody signs in for.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum SignInGoal {
+    /// An application's authorization request, form-encoded.
+    Request(String),
+    /// A page of the account.
+    Account(AccountGoal),
+}
+
+/// An account page that waits for its person to sign in.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct AccountGoal {
+    /// The path of the page.
+    to: String,
+    /// How recently the person must have signed in.
+    freshness: Freshness,
+    /// The value that prefills the login form: who is signed in already, but too long ago.
+    pub(super) login_hint: Option<String>,
+}
+
+impl AccountGoal {
+    /// The way to a page.
+    pub(super) fn new(place: AccountPlace, freshness: Freshness, login_hint: Option<String>) -> Self {
+        Self { to: place.path().to_owned(), freshness, login_hint }
+    }
+
+    /// The page that the person wants. Only pages of ours are led to, whatever was sealed by another version.
+    pub(super) fn place(&self) -> AccountPlace {
+        let named = AccountPlace::ALL.into_iter().find(|place| place.path() == self.to);
+        named.unwrap_or(AccountPlace::Overview)
+    }
+
+    /// How recently the person must have signed in.
+    pub(super) const fn freshness(&self) -> Freshness {
+        self.freshness
+    }
+}
+
+/// How recently, and by how much, a person must have proved who they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Freshness {
+    /// In this session, however long ago; with two factors where the issuer requires them.
+    Any,
+    /// At the issuer's pages or login API, at most [`FRESH`] ago, and with two factors too where the person has enrolled
+    /// a second one: for what changes credentials or ends something.
+    Fresh,
+}
+
+impl Freshness {
+    /// Whether a session is enough.
+    ///
+    /// # Errors
+    /// [`Failure`]: the store is out of reach.
+    pub(super) async fn is_met(self, context: &Context, session: &Session) -> Result<bool, Failure> {
+        let Context { app, issuer, .. } = context;
+        let required = issuer.settings.load().second_factor == SecondFactor::Required;
+        let policy = Policy { needs_second_factor: required };
+        if self == Self::Any {
+            return Ok(is_enough(session.amr, policy, &Default::default()));
+        }
+        if !session.is_sign_in() || !is_recent(session, app.now()) {
+            return Ok(false);
+        }
+        let enrolled = app.store.authenticators(&issuer.id, &session.user).await?;
+        Ok(is_enough(session.amr, policy, &enrolled.set))
+    }
+}
+
+fn is_recent(session: &Session, now: Timestamp) -> bool {
+    now.since(session.auth_time) <= FRESH
+}

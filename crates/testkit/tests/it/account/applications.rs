@@ -1,0 +1,38 @@
+//! The page of applications.
+
+use super::{audited, send};
+use crate::login::Scene;
+
+#[test]
+fn what_is_allowed_is_shown_and_ended() {
+    let scene = Scene::new();
+    let (browser, tokens) = scene.signed_in();
+    let page = browser.get("/account/applications");
+    assert!(page.body.contains("Symbolon walk-through"), "{}", page.body);
+    assert!(page.body.contains("See your email address"), "{}", page.body);
+    let id = page.body.split("name=\"end\" value=\"").nth(1).unwrap().split_once('"').unwrap().0.to_owned();
+    for _ in 0..2 {
+        let form = [("csrf_token", &*page.field("csrf_token").unwrap()), ("end", &*id)];
+        let ended = browser.post("/account/applications", &form);
+        assert_eq!((ended.status, &*ended.location()), (303, "/account/applications?done=access"));
+    }
+    let token = tokens.body["access_token"].as_str().unwrap();
+    let bearer = format!("Bearer {token}");
+    assert_eq!(browser.get_with("/userinfo", &[("authorization", &bearer)]).status, 401);
+    let page = browser.get("/account/applications");
+    assert!(page.body.contains("No application uses your account."), "{}", page.body);
+    // The application has to ask again.
+    let asked = browser.get(&scene.rp.authorization_request().path());
+    assert!(asked.location().starts_with("/consent?"), "{asked:?}");
+    let record = audited(&scene, "grant.ended");
+    assert_eq!((&record["actor"], &record["client"]), (&"user".into(), &id.into()), "{record}");
+}
+
+#[test]
+fn all_access_ends_at_once() {
+    let scene = Scene::new();
+    let (browser, _) = scene.signed_in();
+    assert_eq!(send(&browser, "/account/applications", &[("end_all", "true")]).status, 303);
+    assert!(browser.get("/account/applications").body.contains("No application uses your account."));
+    assert_eq!(browser.get("/account").status, 200, "the session stays");
+}

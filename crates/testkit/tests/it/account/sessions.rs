@@ -1,0 +1,52 @@
+//! The page of sessions.
+
+use super::{audited, demo, send, send_of, signed_in};
+use crate::login::{PASSWORD, Scene};
+
+/// The values of the buttons that end a session.
+fn ends(page: &str) -> Vec<String> {
+    let pieces = page.split("name=\"end\" value=\"").skip(1);
+    pieces.map(|piece| piece.split_once('"').unwrap().0.to_owned()).collect()
+}
+
+#[test]
+fn sessions_are_listed_and_ended_one_by_one() {
+    let scene = Scene::new();
+    let (first, second) = (demo(&scene), demo(&scene));
+    let page = first.get("/account/sessions");
+    assert!(page.body.contains("This browser") && page.body.contains("Another browser"), "{}", page.body);
+    assert!(page.body.contains("password"));
+    let sids = ends(&page.body);
+    assert_eq!(sids.len(), 1, "this browser's has no button");
+    for _ in 0..2 {
+        let ended = send_of(&first, "/account/sessions", &page, &[("end", &sids[0])]);
+        assert_eq!((ended.status, &*ended.location()), (303, "/account/sessions?done=sessions"));
+    }
+    assert_eq!(second.get("/account").status, 302);
+    let page = first.get("/account/sessions?done=sessions");
+    assert!(page.body.contains("That is ended.") && ends(&page.body).is_empty());
+    let record = audited(&scene, "session.ended");
+    assert_eq!((&record["actor"], &record["detail"]["self"]), (&"user".into(), &true.into()), "{record}");
+}
+
+#[test]
+fn nobody_ends_the_sessions_of_somebody_else() {
+    let scene = Scene::new();
+    let (own, other) = (demo(&scene), signed_in(&scene, "other@example.com", PASSWORD));
+    let second = demo(&scene);
+    let sid = ends(&own.get("/account/sessions").body).remove(0);
+    for sid in [&*sid, "nonsense", ""] {
+        assert_eq!(send(&other, "/account/sessions", &[("end", sid)]).status, 303);
+    }
+    assert_eq!(second.get("/account").status, 200);
+}
+
+#[test]
+fn all_others_end_at_once_and_this_one_stays() {
+    let scene = Scene::new();
+    let others: Vec<_> = (0..3).map(|_| demo(&scene)).collect();
+    let own = demo(&scene);
+    assert_eq!(send(&own, "/account/sessions", &[("end_others", "true")]).status, 303);
+    assert!(others.iter().all(|browser| browser.get("/account").status == 302));
+    assert_eq!(own.get("/account").status, 200);
+}

@@ -1,0 +1,7 @@
+//! Applications are told of logouts: Back-Channel Logout, Front-Channel Logout, Session Management.
+
+mod application;
+mod back_channel;
+mod delivery;
+mod front_channel;
+mod session_management;

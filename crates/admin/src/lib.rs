@@ -26,6 +26,7 @@ pub mod fuzz;
 mod grants;
 mod groups;
 mod installation;
+mod invitations;
 mod issuers;
 mod openapi;
 mod operation;
@@ -98,6 +99,7 @@ fn operations() -> Vec<Operation> {
         failures::operations(),
         users::operations(),
         authenticators::operations(),
+        invitations::operations(),
         consents::operations(),
         grants::operations(),
         sessions::operations(),

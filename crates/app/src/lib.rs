@@ -27,4 +27,5 @@ pub mod one_use;
 pub mod outbox;
 pub mod passwords;
 pub mod rate_limit;
+pub mod registration;
 pub mod session_end;

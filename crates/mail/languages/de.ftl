@@ -25,7 +25,7 @@ email-code = Ihr Code für { $issuer }
     .note = Gültigkeit: { $lifetime }, für eine einzige Anmeldung. Geben Sie den Code niemandem, wer auch immer danach fragt. Wenn Sie sich nicht anmelden wollten, ist nichts zu tun.
 
 magic-link = Anmeldung bei { $issuer }
-    .text = Öffnen Sie diesen Link, um sich bei { $issuer } anzumelden.
+    .text = Öffnen Sie diesen Link, um sich bei { $issuer } anzumelden, und zwar in dem Browser, in dem Sie ihn angefordert haben.
     .action = Anmelden
     .note = Gültigkeit: { $lifetime }, für eine einzige Anmeldung. Wenn Sie sich nicht anmelden wollten, ist nichts zu tun; geben Sie den Link nicht weiter.
 
@@ -34,10 +34,20 @@ reset-password = Neues Passwort für { $issuer }
     .action = Neues Passwort wählen
     .note = Gültigkeit: { $lifetime }, einmal verwendbar. Wenn Sie es nicht waren, ist nichts zu tun: Ihr Passwort bleibt, wie es ist.
 
+registration = Ihr Code für { $issuer }
+    .text = Geben Sie diesen Code ein, um Ihr Konto bei { $issuer } zu eröffnen, oder öffnen Sie den Link im selben Browser:
+    .action = Konto eröffnen
+    .note = Gültigkeit: { $lifetime }. Geben Sie den Code niemandem, wer auch immer danach fragt. Wenn Sie kein Konto eröffnen wollten, ist nichts zu tun: Es wird keines eröffnet.
+
+account-exists = Sie haben ein Konto bei { $issuer }
+    .text = Jemand, vielleicht Sie, wollte diese Adresse für ein Konto bei { $issuer } verwenden. Sie haben schon eines: Melden Sie sich mit dieser Adresse an. Wenn Sie das Passwort nicht mehr wissen, wählen Sie ein neues.
+    .action = Neues Passwort wählen
+    .note = Wenn Sie es nicht waren, ist nichts zu tun: Nichts wurde geändert.
+
 verify-email = Bestätigen Sie Ihre Adresse für { $issuer }
-    .text = Bestätigen Sie, dass diese Adresse Ihnen gehört, damit { $issuer } sie für Ihr Konto verwenden kann.
+    .text = Bestätigen Sie, dass diese Adresse Ihnen gehört, damit { $issuer } sie für Ihr Konto verwenden kann. Geben Sie den Code ein, oder öffnen Sie den Link im selben Browser.
     .action = Adresse bestätigen
-    .note = Gültigkeit des Links: { $lifetime }. Wenn Sie diese Adresse nicht bei { $issuer } eingegeben haben, ist nichts zu tun.
+    .note = Gültigkeit: { $lifetime }. Wenn Sie diese Adresse nicht bei { $issuer } eingegeben haben, ist nichts zu tun.
 
 invitation = Ihre Einladung zu { $issuer }
     .text = Sie sind eingeladen, ein Konto bei { $issuer } zu eröffnen.

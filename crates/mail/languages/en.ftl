@@ -29,7 +29,7 @@ email-code = Your code for { $issuer }
     .note = It is valid for { $lifetime } and can be used once. Do not give it to anybody, whoever asks for it. If you did not want to sign in, ignore this message.
 
 magic-link = Sign in at { $issuer }
-    .text = Open this link to sign in at { $issuer }.
+    .text = Open this link to sign in at { $issuer }, in the browser in which you asked for it.
     .action = Sign in
     .note = It is valid for { $lifetime } and can be used once. If you did not want to sign in, ignore this message, and do not pass it on.
 
@@ -38,10 +38,20 @@ reset-password = A new password for { $issuer }
     .action = Choose a new password
     .note = It is valid for { $lifetime } and can be used once. If it was not you, ignore this message: your password stays as it is.
 
+registration = Your code for { $issuer }
+    .text = Enter this code to open your account at { $issuer }, or open the link in the same browser:
+    .action = Open my account
+    .note = It is valid for { $lifetime }. Do not give it to anybody, whoever asks for it. If you did not want to open an account, ignore this message: none is opened.
+
+account-exists = You have an account at { $issuer }
+    .text = Somebody, perhaps you, wanted to use this address for an account at { $issuer }. You have one already: sign in with this address. If you do not know the password any more, choose a new one.
+    .action = Choose a new password
+    .note = If it was not you, ignore this message: nothing was changed.
+
 verify-email = Confirm your address for { $issuer }
-    .text = Confirm that this address is yours, so that { $issuer } can use it for your account.
+    .text = Confirm that this address is yours, so that { $issuer } can use it for your account. Enter the code, or open the link in the same browser.
     .action = Confirm this address
-    .note = The link is valid for { $lifetime }. If you did not enter this address at { $issuer }, ignore this message.
+    .note = Both are valid for { $lifetime }. If you did not enter this address at { $issuer }, ignore this message.
 
 invitation = Your invitation to { $issuer }
     .text = You are invited to open an account at { $issuer }.

@@ -54,8 +54,27 @@ pub enum Message {
         /// How long it is valid, in minutes.
         minutes: u32,
     },
-    /// A link that shows that the recipient reads mail of this address.
+    /// A code, and a link, that open an account.
+    Registration {
+        /// The code.
+        #[serde(serialize_with = "exposed")]
+        code: SecretString,
+        /// The link, if it is short enough.
+        #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "exposed_if_any")]
+        url: Option<SecretString>,
+        /// How long they are valid, in minutes.
+        minutes: u32,
+    },
+    /// Somebody wanted to register, or to use for another account, an address that has an account.
+    AccountExists {
+        /// Where to choose a new password.
+        url: String,
+    },
+    /// A code, and a link, that show that the recipient reads mail of this address.
     VerifyEmail {
+        /// The code. Mails of earlier versions have none.
+        #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "exposed_if_any")]
+        code: Option<SecretString>,
         /// The link.
         #[serde(serialize_with = "exposed")]
         url: SecretString,
@@ -127,6 +146,10 @@ fn exposed<S: Serializer>(secret: &SecretString, serializer: S) -> Result<S::Ok,
     serializer.serialize_str(secret.expose())
 }
 
+fn exposed_if_any<S: Serializer>(secret: &Option<SecretString>, serializer: S) -> Result<S::Ok, S::Error> {
+    secret.as_ref().map(SecretString::expose).serialize(serializer)
+}
+
 impl Message {
     /// The name of its template, in logs, the audit log and language files.
     pub const fn template(&self) -> &'static str {
@@ -134,6 +157,8 @@ impl Message {
             Self::EmailCode { .. } => "email-code",
             Self::MagicLink { .. } => "magic-link",
             Self::ResetPassword { .. } => "reset-password",
+            Self::Registration { .. } => "registration",
+            Self::AccountExists { .. } => "account-exists",
             Self::VerifyEmail { .. } => "verify-email",
             Self::Invitation { .. } => "invitation",
             Self::AccountUnknown { .. } => "account-unknown",
@@ -153,9 +178,10 @@ impl Message {
             Self::EmailCode { minutes, .. }
             | Self::MagicLink { minutes, .. }
             | Self::ResetPassword { minutes, .. }
+            | Self::Registration { minutes, .. }
             | Self::VerifyEmail { minutes, .. }
             | Self::Invitation { minutes, .. } => Duration::from_secs(60).saturating_mul(*minutes),
-            Self::AccountUnknown { .. } => Duration::from_secs(3_600),
+            Self::AccountUnknown { .. } | Self::AccountExists { .. } => Duration::from_secs(3_600),
             Self::NewDevice { .. }
             | Self::NewPasskey { .. }
             | Self::PasskeyRemoved { .. }
@@ -190,9 +216,17 @@ impl Message {
             Self::EmailCode { code: secret, .. }
             | Self::MagicLink { url: secret, .. }
             | Self::ResetPassword { url: secret, .. }
-            | Self::VerifyEmail { url: secret, .. }
             | Self::Invitation { url: secret, .. } => *secret = left_out(),
+            Self::VerifyEmail { code, url, .. } => {
+                *code = code.as_ref().map(|_| left_out());
+                *url = left_out();
+            }
+            Self::Registration { code, url, .. } => {
+                *code = left_out();
+                *url = url.as_ref().map(|_| left_out());
+            }
             Self::AccountUnknown { .. }
+            | Self::AccountExists { .. }
             | Self::NewDevice { .. }
             | Self::NewPasskey { .. }
             | Self::PasskeyRemoved { .. }
@@ -214,7 +248,11 @@ pub(crate) fn every_message() -> Vec<Message> {
         Message::EmailCode { code: "042137".into(), minutes: 5 },
         Message::MagicLink { url: secret(), minutes: 1 },
         Message::ResetPassword { url: secret(), minutes },
-        Message::VerifyEmail { url: secret(), minutes: 60 * 24 },
+        Message::VerifyEmail { code: Some("042137".into()), url: secret(), minutes: 60 * 24 },
+        Message::VerifyEmail { code: None, url: secret(), minutes: 60 * 24 },
+        Message::Registration { code: "042137".into(), url: Some(secret()), minutes: 30 },
+        Message::Registration { code: "042137".into(), url: None, minutes: 30 },
+        Message::AccountExists { url: "https://op.example/forgot-password".into() },
         Message::Invitation { url: secret(), minutes: 60 * 24 * 7 },
         Message::AccountUnknown { register_url: None },
         Message::AccountUnknown { register_url: Some("https://op.example/register".into()) },
@@ -257,6 +295,6 @@ mod tests {
         let lives = |message: &Message| message.lives().as_secs();
         let messages = every_message();
         assert_eq!(lives(&messages[0]), 300);
-        assert_eq!(lives(&messages[9]), 3 * 86_400);
+        assert_eq!(lives(&messages[13]), 3 * 86_400);
     }
 }

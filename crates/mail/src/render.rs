@@ -4,6 +4,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use askama::Template;
 use fluent_bundle::FluentArgs;
+use symbolon_crypto::SecretString;
 use symbolon_protocol::time::Timestamp;
 
 use crate::texts;
@@ -123,7 +124,9 @@ impl Parts {
             subject: one_line(&own(None)?),
             text: own(Some("text"))?,
             code: match message {
-                Message::EmailCode { code, .. } => Some(code.expose().to_owned()),
+                Message::EmailCode { code, .. }
+                | Message::Registration { code, .. }
+                | Message::VerifyEmail { code: Some(code), .. } => Some(code.expose().to_owned()),
                 _ => None,
             },
             link,
@@ -140,6 +143,7 @@ fn minutes(message: &Message) -> Option<u32> {
         Message::EmailCode { minutes, .. }
         | Message::MagicLink { minutes, .. }
         | Message::ResetPassword { minutes, .. }
+        | Message::Registration { minutes, .. }
         | Message::VerifyEmail { minutes, .. }
         | Message::Invitation { minutes, .. } => Some(*minutes),
         _ => None,
@@ -152,7 +156,9 @@ fn link(message: &Message) -> Option<&str> {
         | Message::ResetPassword { url, .. }
         | Message::VerifyEmail { url, .. }
         | Message::Invitation { url, .. } => Some(url.expose()),
+        Message::Registration { url, .. } => url.as_ref().map(SecretString::expose),
         Message::AccountUnknown { register_url } => register_url.as_deref(),
+        Message::AccountExists { url } => Some(url),
         _ => None,
     }
 }

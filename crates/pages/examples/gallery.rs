@@ -60,6 +60,9 @@ fn login(hint: Option<&str>, error: Option<LoginError>) -> LoginPage {
         transaction: "t-1".into(),
         csrf: "c-1".into(),
         login_hint: hint.map(Into::into),
+        forgot_uri: Some("/forgot-password".into()),
+        register_uri: Some("/register".into()),
+        magic_link_action: None,
         error,
         ways: LoginWays {
             password: true,

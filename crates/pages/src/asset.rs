@@ -45,6 +45,7 @@ pub(crate) struct Files {
     pub(crate) form_post: String,
     pub(crate) submit_once: String,
     pub(crate) passkey: String,
+    pub(crate) puzzle: String,
     pub(crate) walkthrough: String,
     pub(crate) silent_callback: String,
     pub(crate) account_passkeys: String,
@@ -61,6 +62,7 @@ static FILES: LazyLock<Files> = LazyLock::new(|| {
     let form_post = Asset::script("form-post", include_str!("../assets/form-post.js").into());
     let submit_once = Asset::script("submit-once", include_str!("../assets/submit-once.js").into());
     let passkey = Asset::script("passkey", include_str!("../assets/passkey.js").into());
+    let puzzle = Asset::script("puzzle", include_str!("../assets/puzzle.js").into());
     let silent_callback =
         Asset::script("silent-callback", include_str!("../assets/silent-callback.js").into());
     let account_passkeys =
@@ -81,6 +83,7 @@ static FILES: LazyLock<Files> = LazyLock::new(|| {
         form_post: form_post.path.clone(),
         submit_once: submit_once.path.clone(),
         passkey: passkey.path.clone(),
+        puzzle: puzzle.path.clone(),
         walkthrough: walkthrough.path.clone(),
         silent_callback: silent_callback.path.clone(),
         account_passkeys: account_passkeys.path.clone(),
@@ -93,6 +96,7 @@ static FILES: LazyLock<Files> = LazyLock::new(|| {
             form_post,
             submit_once,
             passkey,
+            puzzle,
             silent_callback,
             account_passkeys,
             add_passkey,

@@ -26,14 +26,20 @@
 
 mod account;
 mod asset;
+mod email;
 mod email_code;
 mod error_page;
 mod form_post;
 mod index_page;
 mod language;
+mod mailed_code;
+mod notice;
 mod outbox;
 mod page;
 mod passkey;
+mod password_field;
+mod recovery;
+mod registration;
 mod second_factor;
 mod sign_in;
 mod sign_out;
@@ -48,14 +54,20 @@ pub use account::{
     PasskeyView, PasswordPage, ProfileField, ProfilePage, SecurityPage, SessionView, SessionsPage,
 };
 pub use asset::{Asset, assets, stylesheet};
+pub use email::{EmailError, EmailPage};
 pub use email_code::{EmailCodeError, EmailCodePage};
 pub use error_page::ErrorPage;
 pub use form_post::FormPostPage;
 pub use index_page::IndexPage;
 pub use language::{Language, Phrase, Plural, Texts};
+pub use mailed_code::{MailedCodeError, MailedCodeGoal, MailedCodePage, PasswordField};
+pub use notice::{Notice, NoticePage};
 pub use outbox::{OutboxMailView, OutboxPage};
 pub use page::RenderError;
 pub use passkey::{PasskeyOfferPage, PasskeyPrompt};
+pub use password_field::PasswordFault;
+pub use recovery::{ForgotPasswordPage, RecoveryError, ResetPasswordPage};
+pub use registration::{FieldKind, FormField, PuzzleView, RegisterError, RegisterPage};
 pub use second_factor::{RecoveryCodesPage, SecondFactorError, SecondFactorPage, SecondFactorSetup};
 pub use sign_in::{ConsentPage, LoginError, LoginPage, LoginStage, LoginWays, ScopeView};
 pub use sign_out::{CheckSessionPage, LoggedOutPage, LogoutPage};

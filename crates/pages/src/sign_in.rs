@@ -97,6 +97,12 @@ pub struct LoginPage {
     pub csrf: String,
     /// What the user name field holds at first (`login_hint`, or what was typed before an error).
     pub login_hint: Option<String>,
+    /// Where somebody who forgot the password goes.
+    pub forgot_uri: Option<String>,
+    /// Where somebody without an account goes.
+    pub register_uri: Option<String>,
+    /// Where the form is posted by who wants a link instead of typing a password.
+    pub magic_link_action: Option<String>,
     /// Why the last attempt failed.
     pub error: Option<LoginError>,
     /// The methods.

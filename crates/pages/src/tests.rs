@@ -4,6 +4,7 @@ use crate::*;
 
 mod account;
 mod contrast;
+mod registration;
 mod texts;
 
 /// Without escaping, this would break out of text, of attributes in either quote, and of elements.
@@ -25,6 +26,9 @@ fn login(error: Option<LoginError>) -> LoginPage {
         transaction: HOSTILE.into(),
         csrf: HOSTILE.into(),
         login_hint: Some(HOSTILE.into()),
+        forgot_uri: Some(HOSTILE.into()),
+        register_uri: Some(HOSTILE.into()),
+        magic_link_action: Some(HOSTILE.into()),
         error,
         ways: LoginWays {
             password: true,

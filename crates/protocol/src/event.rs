@@ -51,6 +51,16 @@ events! {
     RecoveryCodesDrawn => "recovery_code.drawn", true;
     /// A user signed in with a recovery code, which is used up.
     RecoveryCodeUsed => "recovery_code.used", true;
+    /// A user who forgot the password set a new one, by a link sent to the account's address.
+    PasswordReset => "password.reset", true;
+    /// A user proved an address and made it the account's.
+    EmailProven => "email.proven", true;
+    /// An address went to the user who proved it, from an account that had named it unproven.
+    EmailClaimLost => "email.claim_lost", true;
+    /// An admin invited somebody.
+    InvitationMade => "invitation.made", true;
+    /// An admin withdrew an invitation.
+    InvitationWithdrawn => "invitation.withdrawn", true;
     /// A session ended before its time.
     SessionEnded => "session.ended", true;
     /// An admin made a session.

@@ -16,6 +16,7 @@ pub mod client_secret;
 pub mod code;
 pub mod consent;
 pub mod discovery;
+pub mod email_address;
 pub mod encoded;
 pub mod entitlement;
 pub mod error;

@@ -10,6 +10,7 @@ use crate::claim_definition::ClaimDefinition;
 use crate::pkce::PkcePolicy;
 use crate::sign_in::method::{SignInMethods, SignInPage};
 use crate::sign_in::origin::AllowedOrigin;
+use crate::sign_in::registration::Registration;
 use crate::time::Timestamp;
 use crate::token::access_token::AccessTokenTyp;
 use crate::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
@@ -136,12 +137,24 @@ pub struct IssuerSettings {
     #[serde(skip_serializing_if = "is_true")]
     pub offer_passkey: bool,
     /// For how many days a browser in which a second factor was proven may stand in for it; 0: for none.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_never")]
     pub remember_device_days: u32,
+    /// Who may open an account; without it nobody, and in development mode everybody. Not written while it is unset, so that
+    /// nodes of earlier versions read the settings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub registration: Option<Registration>,
+    /// How many bits of a puzzle a browser solves before a registration is taken; 0 asks for none. Not written while it is
+    /// 0, so that nodes of earlier versions read the settings.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub registration_puzzle: u8,
     /// The longer lifetime of tokens that were issued under earlier settings. Set by the server when lifetimes
     /// change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outlived: Option<EarlierLifetime>,
+}
+
+const fn is_zero(number: &u8) -> bool {
+    *number == 0
 }
 
 /// Which claims about the user ID tokens carry besides those about the sign-in (OpenID Connect Core 2, 5.4).
@@ -172,8 +185,8 @@ fn is_true(flag: &bool) -> bool {
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
+fn is_never(days: &u32) -> bool {
+    *days == 0
 }
 
 impl SecondFactor {
@@ -272,6 +285,8 @@ impl Default for IssuerSettings {
             sign_in_page: SignInPage::default(),
             offer_passkey: true,
             remember_device_days: 0,
+            registration: None,
+            registration_puzzle: 0,
             outlived: None,
         }
     }

@@ -11,8 +11,9 @@ use symbolon_telemetry::Endpoint as Label;
 use crate::account::security::{generator, passkey};
 use crate::interaction::Page;
 use crate::{
-    account, authorize, check_session, consent, consent_page, email_code, login, login_page, logout, outbox,
-    passkey_offer, passkey_offer_page, passkey_sign_in, root_page, second_factor, second_factor_page,
+    account, account_email, authorize, check_session, consent, consent_page, email_code, login, login_page,
+    logout, outbox, passkey_offer, passkey_offer_page, passkey_sign_in, recovery, registration, root_page,
+    second_factor, second_factor_page,
 };
 
 /// A row for a page and its form.
@@ -47,11 +48,16 @@ const fn account_page(path: &'static str, methods: &'static [Method], handler: H
     page(path, methods, Label::Account, OF_ADDRESS, handler)
 }
 
+/// A row for a page of registration or recovery.
+const fn reached_by_mail(path: &'static str, methods: &'static [Method], handler: Handler) -> Endpoint {
+    page(path, methods, Label::Page, OF_ADDRESS, handler)
+}
+
 const OF_ADDRESS: Limit = Limit::Address(EndpointClass::Authorize);
 const OF_LOGOUT: Limit = Limit::Address(EndpointClass::Logout);
 
 /// The endpoints that people's browsers call, the busiest first.
-pub static ENDPOINTS: [Endpoint; 37] = [
+pub static ENDPOINTS: [Endpoint; 52] = [
     page(path::AUTHORIZATION, GET_THAT_CHANGES_OR_POST, Label::Authorize, OF_ADDRESS, |call| {
         Box::pin(authorize::authorize(call))
     }),
@@ -123,4 +129,19 @@ pub static ENDPOINTS: [Endpoint; 37] = [
     account_page(AccountPlace::Data.path(), GET_THAT_CHANGES, |call| Box::pin(account::data::show(call))),
     account_page(AccountPlace::Data.path(), POST, |call| Box::pin(account::data::submit(call))),
     account_page(account::data::EXPORT, GET_THAT_CHANGES, |call| Box::pin(account::data::export(call))),
+    reached_by_mail(registration::PATH, GET, |call| Box::pin(registration::show(call))),
+    reached_by_mail(registration::PATH, POST, |call| Box::pin(registration::submit(call))),
+    reached_by_mail(registration::CONFIRM, GET, |call| Box::pin(registration::show_confirm(call))),
+    reached_by_mail(registration::CONFIRM, POST, |call| Box::pin(registration::confirm(call))),
+    reached_by_mail(registration::LINK, GET, |call| Box::pin(registration::link(call))),
+    reached_by_mail(recovery::PATH, GET, |call| Box::pin(recovery::show(call))),
+    reached_by_mail(recovery::PATH, POST, |call| Box::pin(recovery::submit(call))),
+    reached_by_mail(recovery::RESET, GET, |call| Box::pin(recovery::show_reset(call))),
+    reached_by_mail(recovery::RESET, POST, |call| Box::pin(recovery::reset(call))),
+    account_page(account_email::PATH, GET, |call| Box::pin(account_email::show(call))),
+    account_page(account_email::PATH, POST, |call| Box::pin(account_email::submit(call))),
+    reached_by_mail(account_email::VERIFY, GET, |call| Box::pin(account_email::show_verify(call))),
+    reached_by_mail(account_email::VERIFY, POST, |call| Box::pin(account_email::verify(call))),
+    reached_by_mail(account_email::LINK, GET, |call| Box::pin(account_email::link(call))),
+    reached_by_mail(account_email::DONE, GET, |call| Box::pin(account_email::done(call))),
 ];

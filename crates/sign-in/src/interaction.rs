@@ -184,6 +184,16 @@ pub(super) struct Interaction<P> {
 }
 
 impl<P: Pending> Interaction<P> {
+    /// Its id, for the page that is shown.
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The id of the page whose form was sent.
+    pub(super) fn form_id(&self) -> &str {
+        &self.form_id
+    }
+
     /// Begins an interaction in the browser of a request.
     pub(super) fn begin(context: &Context, received: &Received, pending: P) -> Self {
         let Context { app, issuer, .. } = context;
@@ -226,16 +236,6 @@ impl<P: Pending> Interaction<P> {
         self.id = random::base64url::<ID>(&*app.random);
         self.begun_at = app.now();
         self.session_route = app.store.place(ShardKind::Session);
-    }
-
-    /// The id, which forms and challenges that are made now are bound to.
-    pub(super) fn id(&self) -> &str {
-        &self.id
-    }
-
-    /// The id for which the form was made that the browser has sent.
-    pub(super) fn form_id(&self) -> &str {
-        &self.form_id
     }
 
     /// The sealed interaction, for the parameter `transaction`.

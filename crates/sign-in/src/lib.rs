@@ -3,9 +3,12 @@
 //! pages sign people in by the login API, whose rows are [`LOGIN_API`].
 
 mod account;
+mod account_email;
+mod after_answer;
 mod assets;
 mod authorize;
 mod check_session;
+mod code_attempt;
 mod consent;
 mod consent_page;
 mod credential_news;
@@ -21,6 +24,9 @@ mod login_api;
 mod login_form;
 mod login_page;
 mod logout;
+mod mailed_link;
+mod notice_page;
+mod onward;
 mod outbox;
 mod passkey_addition;
 mod passkey_attempt;
@@ -29,7 +35,9 @@ mod passkey_offer;
 mod passkey_offer_page;
 mod passkey_sign_in;
 mod password_attempt;
+mod recovery;
 mod refusal_pause;
+mod registration;
 mod remembered_device;
 mod root_page;
 mod second_factor;
@@ -42,6 +50,7 @@ mod session_quota;
 mod sign_in_goal;
 mod signed_in;
 mod step_up;
+mod user_change;
 
 pub use assets::asset_routes;
 pub use endpoints::ENDPOINTS;

@@ -4,12 +4,17 @@ use axum::response::Response;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use symbolon_pages::{Language, LoginError, LoginPage, LoginStage, LoginWays};
 use symbolon_protocol::sign_in::method::{SignInMethod, SignInPage};
+use symbolon_protocol::sign_in::registration::Registration;
 
 use crate::interaction::{Asking, Interaction, Page, PendingAuthorization, address, fits_address};
 use crate::passkey_attempt::prompt;
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect};
+use symbolon_app::registration::PATH as REGISTER;
 use symbolon_config::Mode;
+
+/// The path of the page for who forgot the password.
+pub(super) const FORGOT_PASSWORD: &str = "/forgot-password";
 
 /// The path of the page and its form.
 pub(super) const PATH: &str = "/login";
@@ -104,6 +109,8 @@ pub(super) fn page_with(
     let Shown { username, hint, error, unknown_passkey } = shown;
     let typed = username.or_else(|| interaction.pending.login_name.clone());
     let (language, client) = (Language::English, asking.client());
+    let is_open = context.app.registration(&context.issuer) == Registration::Open;
+    let way = |path| address(context, path, &sealed);
     let page = LoginPage {
         language,
         issuer_name: context.issuer.display_name().to_owned(),
@@ -114,9 +121,12 @@ pub(super) fn page_with(
         action,
         ways: ways(context, interaction, &sealed, unknown_passkey)?,
         stage: stage(context, typed.is_some()),
-        transaction: sealed,
         csrf: interaction.csrf_token(context, Purpose::Login, ""),
         login_hint: typed.or(hint),
+        forgot_uri: Some(way(FORGOT_PASSWORD)),
+        register_uri: is_open.then(|| way(REGISTER)),
+        magic_link_action: None,
+        transaction: sealed,
         error,
     };
     let page =

@@ -5,7 +5,7 @@ use symbolon_crypto::secret::SecretBytes;
 use symbolon_pages::SecondFactorError;
 use symbolon_protocol::authenticator::AuthenticatorSet;
 use symbolon_protocol::event::Event;
-use symbolon_protocol::id::UserId;
+use symbolon_protocol::id::{ClientId, UserId};
 use symbolon_protocol::refusal::{Details, Reason, Refusal};
 use symbolon_protocol::session::{Session, SessionId};
 use symbolon_protocol::sign_in::totp::{self, TotpSecret};
@@ -59,29 +59,10 @@ impl Attempt<'_> {
     /// # Errors
     /// [`Failure`]: the store is out of reach.
     pub(super) async fn check(&self, typed: &str) -> Result<Result<Proven, SecondFactorError>, Failure> {
-        let Context { app, issuer, .. } = self.context;
-        let user = &self.first.user;
-        if let Err(error) = self.begin() {
-            return Ok(Err(error));
-        }
-        for _ in 0..TRIES {
-            let enrolled = app.store.authenticators(&issuer.id, user).await?;
-            let Some((factor, left)) = used(issuer, user, &enrolled.set, typed, app.now()) else { break };
-            match app.store.put_authenticators(&issuer.id, user, enrolled.revision, &left).await? {
-                AuthenticatorUpdate::Written => {
-                    app.rate_limits.right_second_factor(&issuer.id, user);
-                    if factor == Factor::RecoveryCode {
-                        self.context.audit(Event::RecoveryCodeUsed, Some(user), self.asking.client_id());
-                    }
-                    return Ok(Ok(self.first.proven().and(factor, app.now())));
-                }
-                // Another request used a code, perhaps this one.
-                AuthenticatorUpdate::Overtaken => {}
-                AuthenticatorUpdate::UserUnknown => break,
-            }
-        }
-        self.failed(Refusal::about(Reason::SecondFactorWrong, Details::of_user(user)));
-        Ok(Err(SecondFactorError::Wrong))
+        let client = self.asking.client_id();
+        let factor = use_code(self.context, &self.first.user, typed, client).await?;
+        let now = self.context.app.now();
+        Ok(factor.map(|factor| self.first.proven().and(factor, now)))
     }
 
     /// What is proven with a passkey of the same person.
@@ -200,6 +181,46 @@ impl Attempt<'_> {
         }
         second_factor_page::page(self.context, interaction, self.asking, (Some(error), unknown_passkey))
     }
+}
+
+/// The factor that a code of a user proves. The code is used up.
+///
+/// # Errors
+/// [`Failure`]: the store is out of reach.
+pub(super) async fn use_code(
+    context: &Context,
+    user: &UserId,
+    typed: &str,
+    client: Option<&ClientId>,
+) -> Result<Result<Factor, SecondFactorError>, Failure> {
+    let Context { app, issuer, .. } = context;
+    if let Err(Limited { retry_after_seconds }) =
+        app.rate_limits.check_second_factor(&issuer.id, user, app.now())
+    {
+        let refusal = Refusal::about(Reason::SignInRateLimited, Details::of_user(user));
+        context.refused(RefusedRequest::anonymous(refusal, client));
+        return Ok(Err(SecondFactorError::TooManyAttempts { retry_after_seconds }));
+    }
+    for _ in 0..TRIES {
+        let enrolled = app.store.authenticators(&issuer.id, user).await?;
+        let Some((factor, left)) = used(issuer, user, &enrolled.set, typed, app.now()) else { break };
+        match app.store.put_authenticators(&issuer.id, user, enrolled.revision, &left).await? {
+            AuthenticatorUpdate::Written => {
+                app.rate_limits.right_second_factor(&issuer.id, user);
+                if factor == Factor::RecoveryCode {
+                    context.audit(Event::RecoveryCodeUsed, Some(user), client);
+                }
+                return Ok(Ok(factor));
+            }
+            // Another request used a code, perhaps this one.
+            AuthenticatorUpdate::Overtaken => {}
+            AuthenticatorUpdate::UserUnknown => break,
+        }
+    }
+    let refusal = Refusal::about(Reason::SecondFactorWrong, Details::of_user(user));
+    let request = RefusedRequest::anonymous(refusal, client);
+    context.sign_in_failed(RefusedRequest { actor: Actor::User, ..request });
+    Ok(Err(SecondFactorError::Wrong))
 }
 
 /// The factor that a code proves, and the authenticators without what it uses up.

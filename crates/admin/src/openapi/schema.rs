@@ -9,6 +9,7 @@ use symbolon_protocol::client_secret::LONGEST_KEPT;
 use symbolon_protocol::pkce::PkcePolicy;
 use symbolon_protocol::redirect_uri::RedirectUriForm;
 use symbolon_protocol::sign_in::acr::Acr;
+use symbolon_protocol::sign_in::puzzle;
 use symbolon_protocol::token::access_token::AccessTokenTyp;
 use symbolon_protocol::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
 use symbolon_protocol::user_claims::PROFILE_CLAIMS;
@@ -129,6 +130,10 @@ fn sign_in_methods() -> Value {
 
 fn acr_values() -> Value {
     json!({ "type": "array", "items": { "type": "string", "enum": Acr::ALL.map(Acr::as_str) } })
+}
+
+fn registration() -> Value {
+    json!({ "type": ["string", "null"], "enum": ["closed", "open", "invited", null] })
 }
 
 fn subject_token_types() -> Value {
@@ -417,6 +422,8 @@ fn users() -> Schemas {
         ("LeftAlive", object(&["sessions", "grants"], &[("sessions", number()), ("grants", number())])),
         ("Grant", object(&grant.each_ref().map(|(name, _)| *name), &grant)),
         ("Authenticators", authenticators()),
+        ("NewInvitation", new_invitation()),
+        ("MadeInvitation", made_invitation()),
         (
             "Consent",
             object(
@@ -425,6 +432,28 @@ fn users() -> Schemas {
             ),
         ),
     ]
+}
+
+fn new_invitation() -> Value {
+    object(
+        &["email"],
+        &[
+            ("email", json!({ "type": "string", "format": "email" })),
+            ("groups", texts()),
+            ("roles", texts()),
+            ("lifetime", seconds()),
+            ("send_mail", flag()),
+            ("language", text()),
+        ],
+    )
+}
+
+fn made_invitation() -> Value {
+    let invitation = object(
+        &["id", "email", "groups", "roles", "expires_at"],
+        &[("id", text()), ("email", text()), ("groups", texts()), ("roles", texts()), ("expires_at", time())],
+    );
+    object(&["invitation"], &[("invitation", invitation), ("queued", flag()), ("link", text())])
 }
 
 fn authenticators() -> Value {
@@ -473,6 +502,8 @@ fn settings() -> Schemas {
             ("sign_in_page", json!({ "type": "string", "enum": ["all_at_once", "identifier_first"] })),
             ("offer_passkey", flag()),
             ("remember_device_days", number()),
+            ("registration", registration()),
+            ("registration_puzzle", json!({ "type": "integer", "minimum": 0, "maximum": puzzle::MOST_BITS })),
             ("claims", claims::definitions()),
             ("signing_algorithm", algorithm()),
             ("key_rotation_days", number()),

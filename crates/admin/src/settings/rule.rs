@@ -8,6 +8,7 @@ use symbolon_protocol::pkce::policy;
 use symbolon_protocol::revocation::KEPT_AT_LEAST;
 use symbolon_protocol::settings::{IssuerSettings, LONGEST_LIFE, Lifetimes};
 use symbolon_protocol::sign_in::origin::MOST_ORIGINS;
+use symbolon_protocol::sign_in::puzzle;
 use symbolon_protocol::unknown_member;
 
 use super::super::error::AdminError;
@@ -55,6 +56,8 @@ pub(crate) fn document(settings: &IssuerSettings) -> Map<String, Value> {
     document.entry("offer_passkey").or_insert(Value::Bool(true));
     document.entry("remember_device_days").or_insert_with(|| 0.into());
     document.entry("self_deletion").or_insert(Value::Bool(false));
+    document.entry("registration").or_insert(Value::Null);
+    document.entry("registration_puzzle").or_insert_with(|| 0.into());
     document
 }
 
@@ -151,6 +154,9 @@ pub(crate) fn check(settings: &IssuerSettings) -> Result<(), AdminError> {
         .map_err(|why| AdminError::invalid(format!("claims is not valid: {why}")))?;
     if settings.login_api_origins.len() > MOST_ORIGINS {
         return Err(AdminError::invalid(format!("login_api_origins has {MOST_ORIGINS} entries at most")));
+    }
+    if settings.registration_puzzle > puzzle::MOST_BITS {
+        return Err(AdminError::invalid(format!("registration_puzzle must be 0 to {}", puzzle::MOST_BITS)));
     }
     // An idle limit above the absolute one would have no effect, so this is probably a mistake.
     if settings.lifetimes.refresh_token_idle > settings.lifetimes.refresh_token_absolute {

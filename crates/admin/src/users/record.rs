@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 use symbolon_crypto::password;
 use symbolon_crypto::random::{self, Random};
 use symbolon_crypto::secret::SecretString;
+use symbolon_protocol::email_address::is_sound;
 use symbolon_protocol::id::{UserId, refused_in_paths};
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::{Address, Profile, User};
@@ -14,8 +15,6 @@ use super::super::script_members;
 use super::attributes;
 use symbolon_app::audit::ChangedFields;
 
-/// The longest e-mail address, in bytes (RFC 5321 4.5.3.1.3: 256 with its angle brackets).
-const MAX_EMAIL: usize = 254;
 /// The shortest and longest password, in characters and bytes (NIST SP 800-63B 5.1.1.2).
 const MIN_PASSWORD: usize = 8;
 const MAX_PASSWORD: usize = 1024;
@@ -165,22 +164,11 @@ pub(crate) fn with_active_by_its_name(patch: Map<String, Value>) -> Result<Map<S
 /// 400 if it is not an e-mail address.
 pub(crate) fn email(fields: &mut Fields) -> Result<Option<String>, AdminError> {
     let Some(email) = fields.text("email")? else { return Ok(None) };
-    if is_email(&email) {
+    if is_sound(&email) {
         Ok(Some(email))
     } else {
         Err(AdminError::invalid("email is not an e-mail address"))
     }
-}
-
-/// Checks only what every address has. Whether the address exists, only a mail could show.
-fn is_email(text: &str) -> bool {
-    let Some((local, domain)) = text.rsplit_once('@') else { return false };
-    let sound = |part: &str| !part.is_empty() && !part.chars().any(|c| c.is_whitespace() || c.is_control());
-    text.len() <= MAX_EMAIL
-        && sound(local)
-        && sound(domain)
-        && !domain.starts_with('.')
-        && !domain.ends_with('.')
 }
 
 fn profile(fields: &mut Fields) -> Result<Profile, AdminError> {

@@ -39,6 +39,18 @@ pub enum Purpose {
     Logout,
     /// A form of the account pages; which one stands in place of the interaction.
     Account,
+    /// Asking for an account.
+    Register,
+    /// Proving an address by a code or a link, and what is done then.
+    MailedCode,
+    /// Asking for a new password.
+    ForgotPassword,
+    /// Choosing a new password.
+    ResetPassword,
+    /// Changing the account's address.
+    Email,
+    /// Asking for a link that signs in.
+    MagicLink,
 }
 
 impl Purpose {
@@ -50,6 +62,12 @@ impl Purpose {
             Self::Consent => b"consent",
             Self::Logout => b"logout",
             Self::Account => b"account",
+            Self::Register => b"register",
+            Self::MailedCode => b"mailed-code",
+            Self::ForgotPassword => b"forgot-password",
+            Self::ResetPassword => b"reset-password",
+            Self::Email => b"email",
+            Self::MagicLink => b"magic-link",
         }
     }
 }

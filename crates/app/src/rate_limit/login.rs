@@ -21,6 +21,7 @@ pub(super) struct LoginRules {
     address_in_flight: CapCell,
     sessions: CapCell,
     email_codes: RuleCell,
+    mails: RuleCell,
 }
 
 impl LoginRules {
@@ -32,6 +33,7 @@ impl LoginRules {
         self.address_in_flight.set(limits.address_in_flight.filter(|_| on));
         self.sessions.set(limits.sessions.filter(|_| on));
         self.email_codes.set(limits.email_codes.filter(|_| on));
+        self.mails.set(limits.mails.filter(|_| on));
     }
 }
 
@@ -115,6 +117,16 @@ impl RateLimits {
         let Some(rule) = self.rules.login.email_codes.get() else { return Ok(()) };
         let key = self.hashing.hash_one((4_u8, issuer, login_name(email)));
         self.logins.take(key, rule, now)
+    }
+
+    /// Counts a mail that somebody who is not signed in asks for, whomever it goes to and whether it is sent: with addresses
+    /// enough one could otherwise fill the queue of mail.
+    ///
+    /// # Errors
+    /// [`Limited`]: too many were asked for from this address.
+    pub fn check_mail(&self, address: IpAddr, now: Timestamp) -> Result<(), Limited> {
+        let Some(rule) = self.rules.login.mails.get() else { return Ok(()) };
+        self.logins.take(self.hashing.hash_one((6_u8, network(address))), rule, now)
     }
 
     /// Counts an attempt at a user's second factor, before it is checked, whatever address it comes from: whoever makes one

@@ -170,7 +170,14 @@ pub(crate) const SECTION: Section = Section {
             "--rate-limit-email-code-send",
             "3/15m",
         )
-        .doc("Sign-in codes sent to one e-mail address, whoever asks for them."),
+        .doc("Codes and links sent to one e-mail address, or asked for by one name, whoever asks for them."),
+        limit(
+            "rate_limit.mail.address",
+            "SYMBOLON_RATE_LIMIT_MAIL_ADDRESS",
+            "--rate-limit-mail-address",
+            "30/15m",
+        )
+        .doc("Mails that are asked for by people who are not signed in, per address: registration, recovery, links."),
         cap(
             "rate_limit.login.account_in_flight",
             "SYMBOLON_RATE_LIMIT_LOGIN_ACCOUNT_IN_FLIGHT",
@@ -244,6 +251,8 @@ pub struct LoginLimits {
     pub sessions: Cap,
     /// Codes sent per e-mail address.
     pub email_codes: Option<Rate>,
+    /// Mails asked for per address.
+    pub mails: Option<Rate>,
 }
 
 /// All rate limits. If `enabled` is false, each is `None`.
@@ -349,5 +358,6 @@ fn login(reader: &mut Reader, enabled: bool) -> LoginLimits {
         address_in_flight,
         sessions,
         email_codes: rate("rate_limit.email_code.send"),
+        mails: rate("rate_limit.mail.address"),
     }
 }

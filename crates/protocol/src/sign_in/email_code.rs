@@ -58,6 +58,11 @@ impl EmailCode {
         is_code.then(|| Self(SecretString::new(digits.to_owned())))
     }
 
+    /// What stands for a text that is no code, so that it is compared like one.
+    pub(super) const fn unusable(text: SecretString) -> Self {
+        Self(text)
+    }
+
     /// The digits, for the mail.
     pub fn expose(&self) -> &str {
         self.0.expose()

@@ -6,11 +6,16 @@
 
 pub mod acr;
 pub mod email_code;
+pub mod invitation;
+pub mod mailed_code;
 pub mod method;
 pub mod origin;
 pub mod passkey;
 mod proven;
+pub mod puzzle;
+pub mod recovery;
 pub mod recovery_code;
+pub mod registration;
 mod step;
 pub mod totp;
 

@@ -2,6 +2,7 @@
 
 mod authenticators;
 mod entitlement;
+mod invitation;
 mod record;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -36,6 +37,7 @@ pub(super) fn command() -> Command {
         .subcommands(record::commands())
         .subcommands(entitlement::commands())
         .subcommand(authenticators::command())
+        .subcommands(invitation::commands())
         .subcommand(about_an_issuer(set_password))
         .subcommand(about_an_issuer(sign_out))
         .subcommand(about_an_issuer(grant::list_arguments(Command::new("grants"))))
@@ -52,6 +54,8 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         Some(("set-password", matches)) => set_password(matches),
         Some(("sign-out", matches)) => sign_out(matches),
         Some(("authenticators", matches)) => authenticators::run(matches),
+        Some(("invite", matches)) => invitation::invite(matches),
+        Some(("withdraw-invitation", matches)) => invitation::withdraw(matches),
         Some(("groups", matches)) => entitlement::groups(matches),
         Some(("roles", matches)) => entitlement::roles(matches),
         Some(("grants", matches)) => grant::list(matches),

@@ -1,0 +1,363 @@
+//! The address of an account: proven by a code or a link, and changed.
+//!
+//! A new address counts when it is proven, and not before: until then the present one stays. The present one is told. Whoever
+//! has the session and not the mailbox cannot put somebody else's address there, and whoever has the mailbox and not the
+//! session cannot put it into somebody else's account: the code is typed, or the link opened, in the browser that asked.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::response::Response;
+use http::{HeaderValue, StatusCode, header};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use symbolon_crypto::secret::SecretString;
+use symbolon_mail::{Language as MailLanguage, Mail, Message};
+use symbolon_pages::{
+    EmailError, EmailPage, Language, MailedCodeError, MailedCodeGoal, MailedCodePage, Notice, PasswordField,
+};
+use symbolon_protocol::email_address;
+use symbolon_protocol::event::Event;
+use symbolon_protocol::id::UserId;
+use symbolon_protocol::params::Params;
+use symbolon_protocol::precis::login_key;
+use symbolon_protocol::refusal::{Details, Reason, Refusal};
+use symbolon_protocol::session::Session;
+use symbolon_protocol::sign_in::email_code::EmailCode;
+use symbolon_protocol::sign_in::mailed_code::{LIVES, MailedCode};
+use symbolon_protocol::sign_in::registration::Standing;
+use symbolon_protocol::time::Timestamp;
+use symbolon_protocol::user::User;
+use symbolon_store::Durable;
+
+use crate::after_answer::{after_answer, mail_language, queue};
+use crate::code_attempt::{self, status};
+use crate::interaction::{Interaction, Pending, address, root, session_of};
+use crate::login_page::append;
+use crate::mailed_link::{self, Mailed, OpenedLink};
+use crate::notice_page::notice;
+use crate::user_change::{Change, change, give_up_claim, record};
+use crate::{onward, recovery};
+use symbolon_app::audit::RefusedRequest;
+use symbolon_app::http::csrf::{Browser, PageForm, Purpose};
+use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect};
+use symbolon_app::rate_limit::Limited;
+use symbolon_app::registration::page_url;
+
+/// The path of the page with the address.
+pub(super) const PATH: &str = "/account/email";
+/// The path of the page that waits for the code.
+pub(super) const VERIFY: &str = "/verify-email";
+/// The path of the links in mails.
+pub(super) const LINK: &str = "/verify-email/link";
+/// The path of the page that says that it is done.
+pub(super) const DONE: &str = "/verify-email/done";
+
+/// How long ago a person may have proved who they are who changes the address.
+const FRESH: Duration = Duration::from_secs(600);
+
+/// An address that waits to be proven for an account.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct PendingEmail {
+    user: UserId,
+    code: MailedCode,
+    #[serde(default)]
+    is_proven: bool,
+}
+
+impl Pending for PendingEmail {
+    const PURPOSE: &'static str = "email";
+
+    fn forget(&mut self, now: Option<Timestamp>) {
+        self.is_proven &= now.is_some_and(|now| self.code.is_live(now));
+    }
+}
+
+impl Mailed for PendingEmail {
+    const LINK_PURPOSE: &'static str = "email link";
+    const LINK_PATH: &'static str = LINK;
+
+    fn code(&self) -> Option<&MailedCode> {
+        Some(&self.code)
+    }
+
+    fn set_proven(&mut self) {
+        self.is_proven = true;
+    }
+}
+
+/// The person who is signed in in this browser.
+struct Person {
+    session: Arc<Session>,
+    user: Arc<User>,
+    browser: Browser,
+}
+
+impl Person {
+    /// `None` if nobody is signed in, or too long ago.
+    async fn of(call: &mut Call) -> Result<Option<Self>, Failure> {
+        let Call { context, received, durable, .. } = call;
+        let Context { app, issuer, .. } = &*context;
+        let Some((_, session)) = session_of(context, received, durable).await? else { return Ok(None) };
+        let is_fresh = app.now().since(session.auth_time) <= FRESH;
+        let user = app.store.user(&issuer.id, &session.user).await?;
+        let Some(user) = user.filter(|user| user.may_sign_in() && is_fresh) else { return Ok(None) };
+        let browser = Browser::of_or_new(&received.headers, issuer, &*app.random);
+        Ok(Some(Self { session, user, browser }))
+    }
+
+    fn form(&self) -> PageForm<'_> {
+        PageForm { purpose: Purpose::Email, interaction: "", sid: self.session.sid.as_str() }
+    }
+}
+
+/// `GET /account/email`
+///
+/// # Errors
+/// [`Failure`]
+pub(super) async fn show(call: &mut Call) -> Result<Response, Failure> {
+    match Person::of(call).await? {
+        Some(person) => page(call, &person, None),
+        None => Ok(redirect(false, &root(&call.context))),
+    }
+}
+
+/// `POST /account/email`: mails a code to the address, or says there that it has an account.
+///
+/// # Errors
+/// [`Failure`]
+pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
+    let Some(person) = Person::of(call).await? else { return Ok(redirect(true, &root(&call.context))) };
+    let form = call.received.form.clone();
+    let params = Params::parse(&form)?;
+    let Call { context, received, .. } = &*call;
+    let Context { app, issuer, remote, .. } = context;
+    let is_known = person.browser.accepts(issuer, person.form(), params.get("csrf_token")?);
+    if !(is_known && received.is_from_own_page(issuer)) {
+        let refusal = Refusal::about(Reason::PageFormExpired, Details::of_user(&person.user.id));
+        context.refused(RefusedRequest::anonymous(refusal, None));
+        return page(call, &person, Some(EmailError::Expired));
+    }
+    let Some(email) = email_address::typed(params.get("email")?.unwrap_or_default()) else {
+        return page(call, &person, Some(EmailError::Email));
+    };
+    let limited = app.rate_limits.check_mail(*remote, app.now());
+    let limited = limited.and_then(|()| app.rate_limits.check_email_code(&issuer.id, email, app.now()));
+    if let Err(Limited { retry_after_seconds }) = limited {
+        return page(call, &person, Some(EmailError::TooManyAttempts { retry_after_seconds }));
+    }
+    let (code, expires_at) = (EmailCode::draw(&*app.random), app.now() + LIVES);
+    let mailed = MailedCode::new(email, &code, &issuer.sign_in_key, expires_at, &*app.random);
+    let pending = PendingEmail { user: person.user.id.clone(), code: mailed, is_proven: false };
+    let interaction = Interaction::begin(context, received, pending);
+    // Without room for a link the code is enough; there always is, because an address is short.
+    let url = mailed_link::link(context, &interaction, None)?;
+    let url = url.unwrap_or_else(|| SecretString::new(page_url(issuer, PATH)));
+    let code = SecretString::new(code.expose().to_owned());
+    let minutes = u32::try_from(LIVES.as_secs() / 60).unwrap_or(u32::MAX);
+    let message = Message::VerifyEmail { code: Some(code), url, minutes };
+    let (user, language) = (person.user.id.clone(), mail_language(&received.headers));
+    after_answer(context, tell(context.clone(), (email.to_owned(), user), language, message)).await;
+    let to = address(context, VERIFY, &interaction.seal(context)?);
+    Ok(onward::lead(received, &to, interaction.browser.cookie(issuer)))
+}
+
+/// Mails the code, or says that the address has another account: one mail in either case.
+async fn tell(context: Context, (email, user): (String, UserId), language: MailLanguage, message: Message) {
+    let Context { app, issuer, .. } = &context;
+    let found = match app.store.user_by_login(&issuer.id, &email).await {
+        Ok(found) => found.map(|(found, _)| found),
+        Err(error) => {
+            tracing::warn!(target: "symbolon::mail", %error, "no mail was sent to a new address");
+            return;
+        }
+    };
+    let is_own = found.as_ref().is_some_and(|found| found.id == user);
+    let (to, message) = match Standing::of(&email, found.as_deref()) {
+        Standing::Proven if !is_own => {
+            let to = found.and_then(|found| found.email.clone()).unwrap_or(email);
+            (to, Message::AccountExists { url: page_url(issuer, recovery::PATH) })
+        }
+        _ => (email, message),
+    };
+    queue(&context, &Mail { to, language, user: Some(user), message }).await;
+}
+
+/// `GET /verify-email`: the page that waits for the code.
+///
+/// # Errors
+/// [`Failure`]
+pub(super) async fn show_verify(call: &mut Call) -> Result<Response, Failure> {
+    let Call { context, received, .. } = &*call;
+    let params = Params::parse(received.encoded())?;
+    if params.get("transaction")?.is_none() {
+        return Ok(redirect(false, &format!("{}{PATH}", context.issuer.prefix)));
+    }
+    let interaction = Interaction::<PendingEmail>::open(context, received, &params)?;
+    code_page(call, &interaction, None)
+}
+
+/// `GET /verify-email/link`: in the browser that asked, leads on without the code. Uses nothing up.
+///
+/// # Errors
+/// [`Failure`]
+pub(super) async fn link(call: &mut Call) -> Result<Response, Failure> {
+    match mailed_link::open::<PendingEmail>(call)? {
+        OpenedLink::Here(interaction) => {
+            let to = address(&call.context, VERIFY, &interaction.seal(&call.context)?);
+            let cookie = interaction.browser.cookie(&call.context.issuer);
+            Ok(onward::lead(&call.received, &to, cookie))
+        }
+        OpenedLink::Elsewhere(code) => {
+            notice(&call.context, StatusCode::OK, Notice::OtherBrowser { code }, None)
+        }
+        OpenedLink::Over => {
+            let again = format!("{}{PATH}", call.context.issuer.prefix);
+            notice(&call.context, StatusCode::GONE, Notice::LinkOver, Some(again))
+        }
+    }
+}
+
+/// `POST /verify-email`: the address becomes the account's.
+///
+/// # Errors
+/// [`Failure`]
+pub(super) async fn verify(call: &mut Call) -> Result<Response, Failure> {
+    let form = call.received.form.clone();
+    let params = Params::parse(&form)?;
+    let Call { context, received, .. } = &*call;
+    let interaction = Interaction::<PendingEmail>::open(context, received, &params)?;
+    if !interaction.accepts((context, received), &params, Purpose::MailedCode, "")? {
+        context.refused(RefusedRequest::anonymous(Reason::PageFormExpired.into(), None));
+        return code_page(call, &interaction, Some(MailedCodeError::Expired));
+    }
+    let context = context.clone();
+    let PendingEmail { user, code, is_proven } = interaction.pending.clone();
+    // Whoever asked must still be signed in: the page may be left open in a browser that somebody else uses now.
+    let session = session_of(&context, &call.received, &mut call.durable).await?;
+    if !session.is_some_and(|(_, session)| session.user == user) {
+        return Ok(redirect(true, &format!("{}{PATH}", context.issuer.prefix)));
+    }
+    let typed = params.get("code")?.unwrap_or_default();
+    if !is_proven && let Err(error) = code_attempt::check(call, &code, typed).await? {
+        return code_page(call, &interaction, Some(error));
+    }
+    let mut durable = Durable::already();
+    if !code.is_live(context.app.now()) || !code_attempt::use_up(&context, &code, &mut durable).await? {
+        return code_page(call, &interaction, Some(MailedCodeError::UsedUp));
+    }
+    durable.wait().await?;
+    let language = mail_language(&call.received.headers);
+    match set_email(&context, &user, code.email(), language).await? {
+        Change::Made => Ok(redirect(true, &format!("{}{DONE}", context.issuer.prefix))),
+        Change::Taken | Change::Gone => notice(&context, StatusCode::CONFLICT, Notice::AccountExists, None),
+    }
+}
+
+/// `GET /verify-email/done`
+///
+/// # Errors
+/// [`Failure::Internal`]
+pub(super) async fn done(call: &mut Call) -> Result<Response, Failure> {
+    let to = format!("{}{PATH}", call.context.issuer.prefix);
+    notice(&call.context, StatusCode::OK, Notice::EmailProven, Some(to))
+}
+
+/// Makes a proven address a user's own, and tells the one that was theirs before.
+///
+/// # Errors
+/// [`Failure`]: the store is out of reach.
+pub(super) async fn set_email(
+    context: &Context,
+    id: &UserId,
+    email: &str,
+    language: MailLanguage,
+) -> Result<Change, Failure> {
+    let Context { app, issuer, .. } = context;
+    let found = app.store.user_by_login(&issuer.id, email).await?.map(|(user, _)| user);
+    if let Some(other) = found.as_ref().filter(|found| found.id != *id) {
+        match Standing::of(email, Some(other)) {
+            Standing::Claimed => give_up_claim(context, other).await?,
+            Standing::Free | Standing::Proven => return Ok(Change::Taken),
+        }
+    }
+    let Some(before) = app.store.user(&issuer.id, id).await? else { return Ok(Change::Gone) };
+    let is_same = |own: &str| login_key(own) == login_key(email);
+    let made = change(context, id, |user| {
+        // An address that only differs in how it is written stays as it is.
+        let own = user.email.clone().filter(|own| is_same(own));
+        User { email: Some(own.unwrap_or_else(|| email.to_owned())), email_verified: true, ..user.clone() }
+    });
+    let made = made.await?;
+    if made == Change::Made {
+        let old = before.email.clone().filter(|own| !is_same(own));
+        let changes = match old {
+            Some(_) => json!({ "email": "changed", "email_verified": true }),
+            None => json!({ "email_verified": true }),
+        };
+        record(context, Event::EmailProven, id, json!({ "changes": changes }));
+        if let Some(to) = old {
+            let message = Message::EmailChanged { email: email.to_owned(), at: app.now() };
+            queue(context, &Mail { to, language, user: Some(id.clone()), message }).await;
+        }
+    }
+    Ok(made)
+}
+
+/// The page with the address.
+fn page(call: &Call, person: &Person, error: Option<EmailError>) -> Result<Response, Failure> {
+    let issuer = &call.context.issuer;
+    let page = EmailPage {
+        language: Language::English,
+        issuer_name: issuer.display_name().to_owned(),
+        email: person.user.email.clone(),
+        is_verified: person.user.email_verified,
+        action: format!("{}{PATH}", issuer.prefix),
+        csrf: person.browser.token(issuer, person.form()),
+        back_uri: root(&call.context),
+        error,
+    };
+    let page = page.render_below(&issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
+    let status = match error {
+        None => StatusCode::OK,
+        Some(EmailError::Email) => StatusCode::BAD_REQUEST,
+        Some(EmailError::TooManyAttempts { .. }) => StatusCode::TOO_MANY_REQUESTS,
+        Some(EmailError::Expired) => StatusCode::FORBIDDEN,
+    };
+    let mut response = html(status, page, &Policy::default());
+    if let Some(EmailError::TooManyAttempts { retry_after_seconds }) = error {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(retry_after_seconds));
+    }
+    append(response.headers_mut(), person.browser.cookie(issuer));
+    Ok(response)
+}
+
+/// The page that waits for the code.
+fn code_page(
+    call: &Call,
+    interaction: &Interaction<PendingEmail>,
+    error: Option<MailedCodeError>,
+) -> Result<Response, Failure> {
+    let context = &call.context;
+    let page = MailedCodePage {
+        language: Language::English,
+        issuer_name: context.issuer.display_name().to_owned(),
+        goal: MailedCodeGoal::Email,
+        email: interaction.pending.code.email().to_owned(),
+        is_proven: interaction.pending.is_proven,
+        password: PasswordField::Absent,
+        action: format!("{}{VERIFY}", context.issuer.prefix),
+        transaction: interaction.seal(context)?,
+        csrf: interaction.csrf_token(context, Purpose::MailedCode, ""),
+        again_uri: format!("{}{PATH}", context.issuer.prefix),
+        error,
+    };
+    let page =
+        page.render_below(&context.issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
+    let mut response = html(status(error), page, &Policy::default());
+    if let Some(MailedCodeError::TooManyAttempts { retry_after_seconds }) = error {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(retry_after_seconds));
+    }
+    append(response.headers_mut(), interaction.browser.cookie(&context.issuer));
+    Ok(response)
+}

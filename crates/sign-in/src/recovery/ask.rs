@@ -1,0 +1,186 @@
+//! The page that asks whose password is forgotten.
+
+use axum::response::Response;
+use http::{HeaderValue, StatusCode, header};
+use symbolon_crypto::secret::SecretString;
+use symbolon_mail::{Language as MailLanguage, Mail, Message};
+use symbolon_pages::{ForgotPasswordPage, Language, Notice, RecoveryError};
+use symbolon_protocol::email_address;
+use symbolon_protocol::params::Params;
+use symbolon_protocol::precis::login_key;
+use symbolon_protocol::refusal::Reason;
+use symbolon_protocol::sign_in::recovery::{LIVES, RecoveryLink};
+use symbolon_protocol::sign_in::registration::Registration;
+use symbolon_store::StoreError;
+
+use super::{PATH, PendingRecovery, RESET, SealedLink};
+use crate::after_answer::{after_answer, mail_language, queue};
+use crate::interaction::{Interaction, PendingAuthorization};
+use crate::login_page::{self, append};
+use crate::notice_page::notice;
+use crate::onward;
+use symbolon_app::audit::RefusedRequest;
+use symbolon_app::http::csrf::Purpose;
+use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect};
+use symbolon_app::rate_limit::Limited;
+use symbolon_app::registration::{PATH as REGISTER, page_url};
+
+/// The longest name that is looked up, in bytes.
+const LONGEST_NAME: usize = 320;
+/// The longest link, in bytes: some programs of mail cut longer ones.
+const LONGEST_LINK: usize = 1_900;
+
+/// `GET /forgot-password`, with what the person wants to sign in for, or without.
+///
+/// # Errors
+/// [`Failure`]
+pub(in super::super) async fn show(call: &mut Call) -> Result<Response, Failure> {
+    let Call { context, received, .. } = &*call;
+    let params = Params::parse(received.encoded())?;
+    if params.get("sent")?.is_some() {
+        return notice(context, StatusCode::OK, Notice::RecoverySent, None);
+    }
+    let authorization = match params.get("transaction")? {
+        Some(_) => Some(Interaction::<PendingAuthorization>::open(context, received, &params)?.pending),
+        None => None,
+    };
+    let interaction = Interaction::begin(context, received, PendingRecovery { authorization });
+    page(call, &interaction, "", None)
+}
+
+/// `POST /forgot-password`.
+///
+/// # Errors
+/// [`Failure`]
+pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
+    let Call { context, received, .. } = &*call;
+    let params = Params::parse(&received.form)?;
+    let interaction = Interaction::<PendingRecovery>::open(context, received, &params)?;
+    let name = params.get("username")?.unwrap_or_default().trim();
+    if !interaction.accepts((context, received), &params, Purpose::ForgotPassword, "")? {
+        context.refused(RefusedRequest::anonymous(Reason::PageFormExpired.into(), None));
+        return page(call, &interaction, name, Some(RecoveryError::Expired));
+    }
+    if name.is_empty() || name.len() > LONGEST_NAME {
+        return page(call, &interaction, "", Some(RecoveryError::Name));
+    }
+    if let Err(Limited { retry_after_seconds }) = may_be_mailed(context, name) {
+        context.refused(RefusedRequest::anonymous(Reason::SignInRateLimited.into(), None));
+        return page(call, &interaction, name, Some(RecoveryError::TooManyAttempts { retry_after_seconds }));
+    }
+    let asked = Asked {
+        context: context.clone(),
+        name: name.to_owned(),
+        language: mail_language(&received.headers),
+        authorization: interaction.pending.authorization.clone(),
+    };
+    let work = async move {
+        if let Err(error) = asked.tell().await {
+            tracing::warn!(target: "symbolon::mail", %error, "no mail was sent to somebody who forgot a password");
+        }
+    };
+    after_answer(context, work).await;
+    Ok(redirect(true, &format!("{}{PATH}?sent=1", context.issuer.prefix)))
+}
+
+/// Counts a mail that is about to be sent for a name.
+///
+/// # Errors
+/// [`Limited`]: this address, or that name, has had too many.
+fn may_be_mailed(context: &Context, name: &str) -> Result<(), Limited> {
+    let Context { app, issuer, remote, .. } = context;
+    app.rate_limits.check_mail(*remote, app.now())?;
+    app.rate_limits.check_email_code(&issuer.id, name, app.now())
+}
+
+/// Somebody who asked for a link.
+struct Asked {
+    context: Context,
+    name: String,
+    language: MailLanguage,
+    authorization: Option<PendingAuthorization>,
+}
+
+impl Asked {
+    /// Mails the link, or to an address that no account has that none has it, where people may register.
+    async fn tell(self) -> Result<(), StoreError> {
+        let Context { app, issuer, .. } = &self.context;
+        let found = app.store.user_by_login(&issuer.id, &self.name).await?;
+        let Some((user, hash)) = found else {
+            let is_open = app.registration(issuer) == Registration::Open;
+            if let Some(to) = email_address::typed(&self.name).filter(|_| is_open) {
+                let register_url = Some(page_url(issuer, REGISTER));
+                let message = Message::AccountUnknown { register_url };
+                let mail = Mail { to: to.to_owned(), language: self.language, user: None, message };
+                queue(&self.context, &mail).await;
+            }
+            return Ok(());
+        };
+        let link = RecoveryLink::new(&user, hash.as_ref(), app.now(), &*app.random);
+        let (Some(link), Some(to)) = (link, user.email.clone()) else { return Ok(()) };
+        // Each of a person's names has a limit of its own, and the address another one.
+        let is_other_name = login_key(&to) != login_key(&self.name);
+        if is_other_name && app.rate_limits.check_email_code(&issuer.id, &to, app.now()).is_err() {
+            return Ok(());
+        }
+        let Some(url) = self.url(link) else { return Ok(()) };
+        let minutes = u32::try_from(LIVES.as_secs() / 60).unwrap_or(u32::MAX);
+        let message = Message::ResetPassword { url, minutes };
+        queue(&self.context, &Mail { to, language: self.language, user: Some(user.id.clone()), message })
+            .await;
+        Ok(())
+    }
+
+    /// The link, with what the person wants to sign in for unless it would be too long.
+    fn url(&self, link: RecoveryLink) -> Option<SecretString> {
+        let issuer = &self.context.issuer;
+        let whole = SealedLink { link: link.clone(), authorization: self.authorization.clone() };
+        let url =
+            |sealed: SealedLink| Some(page_url(issuer, &format!("{RESET}?link={}", sealed.seal(issuer)?)));
+        let url = match url(whole) {
+            Some(url) if url.len() <= LONGEST_LINK => url,
+            _ => url(SealedLink { link, authorization: None })?,
+        };
+        Some(SecretString::new(url))
+    }
+}
+
+/// The page, before or after an attempt.
+fn page(
+    call: &Call,
+    interaction: &Interaction<PendingRecovery>,
+    username: &str,
+    error: Option<RecoveryError>,
+) -> Result<Response, Failure> {
+    let Call { context, received, .. } = call;
+    let wanted = interaction.pending.authorization.as_ref();
+    let page = ForgotPasswordPage {
+        language: Language::English,
+        issuer_name: context.issuer.display_name().to_owned(),
+        action: format!("{}{PATH}", context.issuer.prefix),
+        transaction: interaction.seal(context)?,
+        csrf: interaction.csrf_token(context, Purpose::ForgotPassword, ""),
+        username: username.to_owned(),
+        sign_in_uri: onward::page_with(context, received, wanted, login_page::PATH)?,
+        error,
+    };
+    let page =
+        page.render_below(&context.issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
+    let mut response = html(status(error), page, &Policy::default());
+    if let Some(RecoveryError::TooManyAttempts { retry_after_seconds }) = error {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(retry_after_seconds));
+    }
+    append(response.headers_mut(), interaction.browser.cookie(&context.issuer));
+    Ok(response)
+}
+
+/// The status of a page with an error.
+pub(super) const fn status(error: Option<RecoveryError>) -> StatusCode {
+    match error {
+        None => StatusCode::OK,
+        Some(RecoveryError::Name | RecoveryError::Password(_)) => StatusCode::BAD_REQUEST,
+        Some(RecoveryError::Code | RecoveryError::Expired) => StatusCode::FORBIDDEN,
+        Some(RecoveryError::TooManyAttempts { .. }) => StatusCode::TOO_MANY_REQUESTS,
+        Some(RecoveryError::Busy) => StatusCode::SERVICE_UNAVAILABLE,
+    }
+}

@@ -1,0 +1,188 @@
+//! The account of somebody who has proven the address, and the way on from there.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use http::StatusCode;
+use symbolon_crypto::random;
+use symbolon_crypto::secret::SecretString;
+use symbolon_pages::Notice;
+use symbolon_protocol::event::Event;
+use symbolon_protocol::group::Membership;
+use symbolon_protocol::id::UserId;
+use symbolon_protocol::role::{GivenRole, RoleHolder};
+use symbolon_protocol::settings::SecondFactor;
+use symbolon_protocol::sign_in::invitation::{self, Invitation};
+use symbolon_protocol::sign_in::registration::Standing;
+use symbolon_protocol::sign_in::{Factor, Proven};
+use symbolon_protocol::user::{PasswordHash, User};
+use symbolon_store::Durable;
+use symbolon_store::port::Created;
+
+use super::PendingRegistration;
+use super::applicant::Applicant;
+use crate::interaction::{Interaction, RequestingClient, root};
+use crate::login_page::append;
+use crate::notice_page::notice;
+use crate::session_begin;
+use crate::signed_in::signed_in;
+use crate::user_change::{self, give_up_claim};
+use crate::{code_attempt, login_page, onward};
+use symbolon_app::http::{Call, Context, Failure, redirect, set_cookie};
+use symbolon_app::one_use::use_once;
+use symbolon_app::registration::MARK;
+
+/// Why no account was opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NotOpened {
+    /// Too many passwords wait to be hashed. Nothing was used up.
+    Busy,
+    /// The code or the invitation was used before.
+    UsedUp,
+    /// The address has an account by now.
+    Exists,
+    /// A value that must be unique is another user's.
+    Taken,
+}
+
+/// Opens the account of somebody who has proven the address. On return it is durable. Once begun it is completed even if the
+/// browser leaves.
+///
+/// # Errors
+/// [`Failure`]: the store is out of reach.
+pub(super) async fn open(
+    context: &Context,
+    pending: &PendingRegistration,
+    applicant: &Applicant,
+    password: Option<SecretString>,
+) -> Result<Result<Arc<User>, NotOpened>, Failure> {
+    let Context { app, issuer, remote, .. } = context;
+    let hash = match password {
+        Some(password) => {
+            let fairness = app.passwords.fairness_key(&issuer.id, &applicant.email, *remote);
+            match app.passwords.hash_anew(fairness, password).await {
+                Ok(hash) => Some(hash),
+                Err(_) => return Ok(Err(NotOpened::Busy)),
+            }
+        }
+        None => None,
+    };
+    let (pending, applicant) = (pending.clone(), applicant.clone());
+    let of_task = context.clone();
+    let opening = async move { create(&of_task, &pending, &applicant, hash).await };
+    app.detached.finish_even_if_dropped(opening).await
+}
+
+/// Uses code and invitation up, and creates the user. The marks come first: a crash between the two fails closed.
+async fn create(
+    context: &Context,
+    pending: &PendingRegistration,
+    applicant: &Applicant,
+    hash: Option<PasswordHash>,
+) -> Result<Result<Arc<User>, NotOpened>, Failure> {
+    let Context { app, issuer, .. } = context;
+    let mut durable = Durable::already();
+    if let Some(code) = &pending.code
+        && !code_attempt::use_up(context, code, &mut durable).await?
+    {
+        return Ok(Err(NotOpened::UsedUp));
+    }
+    if let Some(invitation) = &pending.invitation {
+        let (at, mark) = ((&**app, &**issuer), invitation::mark(&invitation.id));
+        let is_live = invitation.is_live(app.now());
+        if !is_live || !use_once(at, MARK, &mark, invitation.expires_at, &mut durable).await? {
+            return Ok(Err(NotOpened::UsedUp));
+        }
+    }
+    durable.wait().await?;
+    let found = app.store.user_by_login(&issuer.id, &applicant.email).await?.map(|(user, _)| user);
+    match (Standing::of(&applicant.email, found.as_deref()), found) {
+        (Standing::Proven, _) => return Ok(Err(NotOpened::Exists)),
+        (Standing::Claimed, Some(claimant)) => give_up_claim(context, &claimant).await?,
+        (Standing::Claimed | Standing::Free, _) => {}
+    }
+    let id = UserId::trusted(format!("u{}", random::token_128(&*app.random)));
+    let user = applicant.user(id, app.now());
+    if app.store.create_user(&issuer.id, user.clone(), hash).await? == Created::Exists {
+        let is_there = app.store.user_by_login(&issuer.id, &applicant.email).await?.is_some();
+        return Ok(Err(if is_there { NotOpened::Exists } else { NotOpened::Taken }));
+    }
+    let invitation = pending.invitation.as_ref().map(|invitation| invitation.id.clone());
+    let detail = serde_json::json!({ "registered": true, "invitation": invitation });
+    user_change::record(context, Event::UserCreated, &user.id, detail);
+    if let Some(invitation) = &pending.invitation {
+        give(context, invitation, &user.id).await?;
+    }
+    Ok(Ok(Arc::new(user)))
+}
+
+/// Gives what an invitation gives. A group or role that was deleted since is left out.
+async fn give(context: &Context, invitation: &Invitation, user: &UserId) -> Result<(), Failure> {
+    let Context { app, issuer, .. } = context;
+    for group in &invitation.groups {
+        let membership = Membership { group: group.clone(), user: user.clone() };
+        let outcome = app.store.add_member(&issuer.id, membership).await?;
+        let detail = serde_json::json!({ "group_id": group, "invitation": invitation.id });
+        tracing::debug!(?outcome, "a group of an invitation");
+        user_change::record(context, Event::MemberAdded, user, detail);
+    }
+    for role in &invitation.roles {
+        let given = GivenRole { role: role.clone(), holder: RoleHolder::User(user.clone()) };
+        let outcome = app.store.give_role(&issuer.id, given).await?;
+        let detail = serde_json::json!({ "role_id": role, "invitation": invitation.id });
+        tracing::debug!(?outcome, "a role of an invitation");
+        user_change::record(context, Event::RoleGiven, user, detail);
+    }
+    Ok(())
+}
+
+/// Signs somebody in who has just registered, and leads on. Where a second factor is required, the sign-in page sets one up.
+///
+/// # Errors
+/// [`Failure`]
+pub(super) async fn sign_in(
+    call: &mut Call,
+    interaction: Interaction<PendingRegistration>,
+    user: &User,
+) -> Result<Response, Failure> {
+    let context = call.context.clone();
+    let settings = context.issuer.settings.load_full();
+    let wanted = interaction.pending.authorization.clone();
+    let needed = match &wanted {
+        Some(wanted) => {
+            let client = RequestingClient::of(&context, wanted).await?.client;
+            let needed = settings.second_factor_for(&client.settings);
+            call.client = Some(client);
+            needed
+        }
+        None => settings.second_factor,
+    };
+    if needed == SecondFactor::Required {
+        let to = onward::sign_in_page(&context, &call.received, wanted.as_ref())?;
+        return Ok(onward::lead(&call.received, &to, interaction.browser.cookie(&context.issuer)));
+    }
+    let now = context.app.now();
+    let amr = Proven::by(Factor::EmailCode, now).amr();
+    let Some((id, session)) = session_begin::begin(call, user, amr).await? else {
+        // Deactivated in the meantime.
+        return Ok(redirect(true, &root(&context)));
+    };
+    if let Some(wanted) = wanted {
+        let onward = Interaction::begin(&context, &call.received, wanted);
+        return signed_in(call, onward, id, &session).await;
+    }
+    let mut response = redirect(true, &root(&context));
+    let lives = session.expires_at.since(now);
+    append(response.headers_mut(), set_cookie(&context.issuer, &context.issuer.cookie, id.expose(), lives));
+    Ok(response)
+}
+
+/// The page for who has proven an address that has an account by now. Only its owner sees it.
+///
+/// # Errors
+/// [`Failure::Internal`]
+pub(super) fn exists(call: &Call, pending: &PendingRegistration) -> Result<Response, Failure> {
+    let wanted = pending.authorization.as_ref();
+    let to = onward::page_with(&call.context, &call.received, wanted, login_page::PATH)?;
+    notice(&call.context, StatusCode::CONFLICT, Notice::AccountExists, to)
+}

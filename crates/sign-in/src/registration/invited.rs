@@ -1,0 +1,49 @@
+//! Somebody who was invited by mail: whoever has the link reads the mail of the address, so no code is needed.
+
+use axum::response::Response;
+use http::StatusCode;
+use symbolon_crypto::secret::SecretString;
+use symbolon_pages::{Notice, RegisterError};
+use symbolon_protocol::id::UserId;
+
+use super::account::{self, NotOpened};
+use super::applicant::{Applicant, Typed};
+use super::{PendingRegistration, apply};
+use crate::code_attempt::password_fault;
+use crate::interaction::Interaction;
+use crate::notice_page::notice;
+use symbolon_app::http::{Call, Failure};
+
+/// Opens the account of somebody who was invited.
+///
+/// # Errors
+/// [`Failure`]
+pub(super) async fn submit(
+    call: &mut Call,
+    interaction: Interaction<PendingRegistration>,
+    (applicant, typed): (Applicant, &Typed),
+    password: SecretString,
+) -> Result<Response, Failure> {
+    let draft = applicant.user(UserId::trusted("new"), call.context.app.now());
+    if let Some(fault) = password_fault(password.expose(), &draft) {
+        return apply::page(
+            (&call.context, &call.received),
+            &interaction,
+            typed,
+            Some(RegisterError::Password(fault)),
+        )
+        .await;
+    }
+    match account::open(&call.context, &interaction.pending, &applicant, Some(password)).await? {
+        Ok(user) => account::sign_in(call, interaction, &user).await,
+        Err(NotOpened::Busy) => {
+            apply::page((&call.context, &call.received), &interaction, typed, Some(RegisterError::Busy)).await
+        }
+        Err(NotOpened::Taken) => {
+            apply::page((&call.context, &call.received), &interaction, typed, Some(RegisterError::Taken))
+                .await
+        }
+        Err(NotOpened::Exists) => account::exists(call, &interaction.pending),
+        Err(NotOpened::UsedUp) => notice(&call.context, StatusCode::GONE, Notice::InvitationOver, None),
+    }
+}

@@ -1,0 +1,91 @@
+//! What people find in their mail.
+
+use std::cell::Cell;
+
+use symbolon_testkit::Options;
+
+use crate::mail::{Peer, wait_for};
+
+/// A mail, decoded.
+#[derive(Clone, Debug)]
+pub(crate) struct Mail {
+    pub(crate) to: String,
+    pub(crate) head: String,
+    pub(crate) text: String,
+}
+
+impl Mail {
+    fn of(raw: &str) -> Self {
+        let (head, _) = raw.split_once("\n\n").expect("a header");
+        let to = head.lines().find_map(|line| line.strip_prefix("To: ")).expect("a recipient").to_owned();
+        let part = raw.split("Content-Type: text/plain").nth(1).expect("a plain part");
+        let (part_head, rest) = part.split_once("\n\n").expect("a header of the part");
+        let body = rest.split("\n--").next().expect("a body");
+        let is_quoted = part_head.contains("quoted-printable");
+        let text = if is_quoted { unquoted(body) } else { body.to_owned() };
+        Self { to, head: head.to_owned(), text }
+    }
+
+    /// The path and query of its link.
+    pub(crate) fn link(&self) -> String {
+        let url = self.text.lines().map(str::trim).find(|line| line.starts_with("http")).expect("a link");
+        let (_, rest) = url.split_once("://").unwrap();
+        format!("/{}", rest.split_once('/').expect("a path").1)
+    }
+
+    /// The six digits in it.
+    pub(crate) fn code(&self) -> String {
+        let is_code = |line: &&str| line.len() == 6 && line.bytes().all(|byte| byte.is_ascii_digit());
+        self.text.lines().map(str::trim).find(is_code).expect("a code").to_owned()
+    }
+}
+
+/// Quoted-printable (RFC 2045 6.7).
+fn unquoted(text: &str) -> String {
+    let joined = text.replace("=\n", "");
+    let mut bytes = Vec::new();
+    let mut rest = joined.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        match (first, after) {
+            (b'=', [high, low, after @ ..]) => {
+                let hex = std::str::from_utf8(&[*high, *low]).unwrap().to_owned();
+                bytes.push(u8::from_str_radix(&hex, 16).expect("two hexadecimal digits"));
+                rest = after;
+            }
+            _ => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8(bytes).expect("UTF-8")
+}
+
+/// The mail of everybody, in the order in which it comes.
+pub(crate) struct Mailbox {
+    peer: Peer,
+    read: Cell<usize>,
+}
+
+impl Mailbox {
+    pub(crate) fn open() -> Self {
+        Self { peer: Peer::start(&[]), read: Cell::new(0) }
+    }
+
+    pub(crate) fn options(&self) -> Options {
+        self.peer.options()
+    }
+
+    /// The next mail, waited for.
+    pub(crate) fn next(&self) -> Mail {
+        let number = self.read.get();
+        wait_for("a mail", || self.peer.texts().len() > number);
+        self.read.set(number + 1);
+        Mail::of(&self.peer.texts()[number])
+    }
+
+    /// How many came that were not read.
+    pub(crate) fn unread(&self) -> usize {
+        self.peer.texts().len() - self.read.get()
+    }
+}

@@ -1,0 +1,106 @@
+//! Invitations.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{ANN, PASSWORD, Scene, confirm, submit};
+
+fn invite(scene: &Scene, body: Value) -> Value {
+    let answer = scene.server.admin("POST", "/invitations", Some(body));
+    assert_eq!(answer.status, 201, "{answer:?}");
+    answer.json()
+}
+
+fn invited_only() -> Scene {
+    let scene = Scene::new();
+    scene.set(json!({ "registration": "invited" }));
+    scene
+}
+
+#[test]
+fn who_is_invited_by_mail_opens_one_account_with_groups_and_roles() {
+    let scene = invited_only();
+    let group = scene.server.admin("POST", "/groups", Some(json!({ "name": "staff" }))).json();
+    let role = scene.server.admin("POST", "/roles", Some(json!({ "name": "editor" }))).json();
+    let (group, role) = (group["group"]["id"].clone(), role["role"]["id"].clone());
+    let made = invite(&scene, json!({ "email": ANN, "groups": [group], "roles": [role] }));
+    assert_eq!((&made["queued"], made.get("link")), (&json!(true), None));
+    let mail = scene.mailbox.next();
+    assert_eq!(mail.to, ANN);
+    let browser = scene.server.browser();
+    for _ in 0..3 {
+        assert_eq!(browser.get(&mail.link()).status, 200, "looking at it uses nothing up");
+    }
+    let page = browser.get(&mail.link());
+    // Another address than the invited one is not taken.
+    let fields = [("email", "eve@example.com"), ("given_name", "Ann"), ("password", PASSWORD)];
+    assert_eq!(submit(&browser, &page, &[("email", ANN), ("password", "short")]).status, 400);
+    let done = submit(&browser, &page, &fields);
+    assert_eq!((done.status, done.location().as_str()), (303, "/"), "{done:?}");
+    assert!(scene.user_of("eve@example.com").is_none());
+    let user = scene.user_of(ANN).unwrap();
+    assert_eq!(user["email_verified"], json!(true));
+    let path = format!("/users/{}/entitlements", user["id"].as_str().unwrap());
+    let held = scene.server.admin("GET", &path, None).body;
+    assert!(held.contains("staff") && held.contains("editor"), "{held}");
+    let other = scene.server.browser();
+    let again = submit(&other, &other.get(&mail.link()), &fields);
+    assert_eq!(again.status, 410, "it was used: {again:?}");
+    assert_eq!(scene.audited("invitation.made").len(), 1);
+}
+
+#[test]
+fn a_link_that_was_handed_over_does_not_prove_the_address() {
+    let scene = invited_only();
+    let made = invite(&scene, json!({ "email": ANN, "send_mail": false }));
+    let link = made["link"].as_str().unwrap().to_owned();
+    let browser = scene.server.browser();
+    let page = browser.get(&link);
+    assert!(!page.body.contains("name=\"password\""), "{}", page.body);
+    let sent = submit(&browser, &page, &[]);
+    let waiting = browser.get(&sent.location());
+    let mail = scene.mailbox.next();
+    assert_eq!(confirm(&browser, &waiting, &mail.code(), PASSWORD).status, 303);
+    assert!(scene.signs_in(ANN, PASSWORD));
+}
+
+#[test]
+fn an_invitation_ends_by_its_time_by_withdrawal_and_with_registration() {
+    let scene = invited_only();
+    let browser = scene.server.browser();
+    invite(&scene, json!({ "email": ANN, "lifetime": 60 }));
+    let link = scene.mailbox.next().link();
+    let page = browser.get(&link);
+    scene.server.clock.advance(Duration::from_secs(60));
+    assert_eq!(browser.get(&link).status, 410);
+    assert_eq!(submit(&browser, &page, &[("password", PASSWORD)]).status, 410);
+    let made = invite(&scene, json!({ "email": ANN }));
+    let link = scene.mailbox.next().link();
+    let page = browser.get(&link);
+    let path = format!("/invitations/{}", made["invitation"]["id"].as_str().unwrap());
+    assert_eq!(scene.server.admin("DELETE", &path, None).status, 204);
+    assert_eq!(scene.server.admin("DELETE", &path, None).status, 404);
+    assert_eq!(submit(&browser, &page, &[("password", PASSWORD)]).status, 410);
+    invite(&scene, json!({ "email": ANN }));
+    let link = scene.mailbox.next().link();
+    scene.set(json!({ "registration": "closed" }));
+    assert_eq!(browser.get(&link).status, 403);
+    assert!(scene.user_of(ANN).is_none());
+    for (body, status) in [
+        (json!({ "email": ANN }), 409),
+        (json!({}), 400),
+        (json!({ "email": "x" }), 400),
+        (json!({ "email": ANN, "lifetime": 1 }), 400),
+        (json!({ "email": ANN, "groups": ["nothing"] }), 400),
+    ] {
+        if status == 400 {
+            scene.set(json!({ "registration": "invited" }));
+        }
+        assert_eq!(scene.server.admin("POST", "/invitations", Some(body.clone())).status, status, "{body}");
+    }
+    for forged in ["", "x", &"A".repeat(300)] {
+        let page = browser.get(&format!("/register?invitation={forged}"));
+        assert!(page.status == 403 || page.status == 410, "{page:?}");
+    }
+}

@@ -150,7 +150,7 @@ class Server:
                     start_new_session=True,
                     preexec_fn=_die_with_parent,
                 )
-            self.base_url = self._wait_until_ready()
+            self.base_url = self._wait_until_ready().replace("127.0.0.1", self.profile.host)
         except BaseException:
             self._stop()
             raise

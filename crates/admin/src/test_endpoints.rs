@@ -28,6 +28,7 @@ use symbolon_app::audit::ChangedFields;
 use symbolon_app::email_code;
 use symbolon_app::http::set_cookie;
 use symbolon_app::mail::MailOutcome;
+use symbolon_protocol::sign_in::email_code::LIVES;
 
 /// The default lifetime of a session, in seconds.
 const DEFAULT_SESSION: u64 = 3600;
@@ -122,7 +123,7 @@ async fn email_code(call: Call, payload: Payload) -> Answer {
         None if may_create => new_user(&call, &email).await?,
         _ => return Err(AdminError::not_found("there is no such active user")),
     };
-    let code = email_code::begin(&call.app, &call.issuer, &email, Some(user.clone()));
+    let code = email_code::begin(&call.app, &call.issuer, (&email, Some(user.clone())), LIVES);
     let code = code.map_err(AdminError::internal)?;
     Ok(created(&json!({
         "success": true,

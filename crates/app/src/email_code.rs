@@ -1,5 +1,7 @@
 //! Codes sent by e-mail: what the browser keeps of one that was sent.
 
+use std::time::Duration;
+
 use symbolon_crypto::seal::SealError;
 use symbolon_protocol::id::UserId;
 use symbolon_protocol::sign_in::email_code::{EmailCode, SentCode};
@@ -33,11 +35,11 @@ pub struct NewCode {
 pub fn begin(
     app: &App,
     issuer: &IssuerState,
-    email: &str,
-    user: Option<UserId>,
+    (email, user): (&str, Option<UserId>),
+    lives: Duration,
 ) -> Result<NewCode, SealError> {
     let code = EmailCode::draw(&*app.random);
-    let sent = SentCode::new((email, user), &code, &issuer.sign_in_key, app.now(), &*app.random);
+    let sent = SentCode::new((email, user), &code, &issuer.sign_in_key, (app.now(), lives), &*app.random);
     let mut plain = serde_json::to_vec(&sent).map_err(|_| SealError::Failed)?;
     // The length of what is sealed must not tell whether somebody has the address: JSON may end in spaces.
     plain.resize(plain.len().next_multiple_of(PADDED), b' ');

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use symbolon_pages::{
     ConsentPage, ErrorPage, FormPostPage, IndexPage, Language, LoggedOutPage, LoginError, LoginPage,
-    LogoutPage, RenderError, ScopeView, SilentCallbackPage, WalkThroughPage, assets,
+    LoginStage, LoginWays, LogoutPage, PasskeyPrompt, RenderError, ScopeView, SilentCallbackPage,
+    WalkThroughPage, assets,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -63,6 +64,17 @@ fn login(hint: Option<&str>, error: Option<LoginError>) -> LoginPage {
         register_uri: Some("/register".into()),
         magic_link_action: None,
         error,
+        ways: LoginWays {
+            password: true,
+            passkey: Some(PasskeyPrompt {
+                action: "/login/passkey".into(),
+                options: "{}".into(),
+                unknown: None,
+            }),
+            email_code: Some("/login/email-code".into()),
+            asks_for_support: true,
+        },
+        stage: LoginStage::AllAtOnce,
     }
 }
 

@@ -44,6 +44,7 @@ pub(crate) struct Files {
     pub(crate) mark: String,
     pub(crate) form_post: String,
     pub(crate) submit_once: String,
+    pub(crate) passkey: String,
     pub(crate) puzzle: String,
     pub(crate) walkthrough: String,
     pub(crate) silent_callback: String,
@@ -60,6 +61,7 @@ static FILES: LazyLock<Files> = LazyLock::new(|| {
     let mark = Asset::new("mark", "svg", "image/svg+xml", include_str!("../assets/mark.svg").into());
     let form_post = Asset::script("form-post", include_str!("../assets/form-post.js").into());
     let submit_once = Asset::script("submit-once", include_str!("../assets/submit-once.js").into());
+    let passkey = Asset::script("passkey", include_str!("../assets/passkey.js").into());
     let puzzle = Asset::script("puzzle", include_str!("../assets/puzzle.js").into());
     let silent_callback =
         Asset::script("silent-callback", include_str!("../assets/silent-callback.js").into());
@@ -80,6 +82,7 @@ static FILES: LazyLock<Files> = LazyLock::new(|| {
         mark: mark.path.clone(),
         form_post: form_post.path.clone(),
         submit_once: submit_once.path.clone(),
+        passkey: passkey.path.clone(),
         puzzle: puzzle.path.clone(),
         walkthrough: walkthrough.path.clone(),
         silent_callback: silent_callback.path.clone(),
@@ -92,6 +95,7 @@ static FILES: LazyLock<Files> = LazyLock::new(|| {
             mark,
             form_post,
             submit_once,
+            passkey,
             puzzle,
             silent_callback,
             account_passkeys,

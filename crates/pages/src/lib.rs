@@ -9,7 +9,7 @@
 //! |---|---|
 //! | all | `style-src 'self'; img-src 'self' data:` |
 //! | all but [`SilentCallbackPage`] | `frame-ancestors 'none'` |
-//! | [`LoginPage`], [`ConsentPage`], [`LogoutPage`] | `script-src 'self'`; no `form-action`: browsers apply it to the redirects after a form too, also those that the client makes |
+//! | [`LoginPage`], [`EmailCodePage`], [`PasskeyOfferPage`], [`ConsentPage`], [`LogoutPage`] | `script-src 'self'`; no `form-action`: browsers apply it to the redirects after a form too, also those that the client makes |
 //! | the account pages | `script-src 'self'; form-action 'self'` |
 //! | [`FormPostPage`] | `script-src 'self'`, no `form-action` |
 //! | [`WalkThroughPage`] | `script-src 'self'; connect-src 'self' ISSUER; frame-src 'self' ISSUER` |
@@ -28,6 +28,7 @@ mod account;
 mod asset;
 mod brand;
 mod email;
+mod email_code;
 mod error_page;
 mod form_post;
 mod index_page;
@@ -36,6 +37,7 @@ mod mailed_code;
 mod notice;
 mod outbox;
 mod page;
+mod passkey;
 mod password_field;
 mod recovery;
 mod registration;
@@ -55,6 +57,7 @@ pub use account::{
 pub use asset::{Asset, assets, stylesheet};
 pub use brand::Brand;
 pub use email::{EmailError, EmailPage};
+pub use email_code::{EmailCodeError, EmailCodePage};
 pub use error_page::ErrorPage;
 pub use form_post::FormPostPage;
 pub use index_page::IndexPage;
@@ -63,10 +66,11 @@ pub use mailed_code::{MailedCodeError, MailedCodeGoal, MailedCodePage, PasswordF
 pub use notice::{Notice, NoticePage};
 pub use outbox::{OutboxMailView, OutboxPage};
 pub use page::RenderError;
+pub use passkey::{PasskeyOfferPage, PasskeyPrompt};
 pub use password_field::PasswordFault;
 pub use recovery::{ForgotPasswordPage, RecoveryError, ResetPasswordPage};
 pub use registration::{FieldKind, FormField, PuzzleView, RegisterError, RegisterPage};
 pub use second_factor::{RecoveryCodesPage, SecondFactorError, SecondFactorPage, SecondFactorSetup};
-pub use sign_in::{ConsentPage, LoginError, LoginPage, ScopeView};
+pub use sign_in::{ConsentPage, LoginError, LoginPage, LoginStage, LoginWays, ScopeView};
 pub use sign_out::{CheckSessionPage, LoggedOutPage, LogoutPage};
 pub use walkthrough::{SilentCallbackPage, WalkThroughPage};

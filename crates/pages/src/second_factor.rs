@@ -7,13 +7,15 @@ use qrcode::{EcLevel, QrCode};
 
 use crate::page::page;
 use crate::sign_in::wait;
-use crate::{Language, Texts};
+use crate::{Language, PasskeyPrompt, Texts};
 
 /// Why the last code was not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SecondFactorError {
     /// It is neither a current code nor an unused recovery code.
     Wrong,
+    /// The passkey is not one of this account, or proves nothing here.
+    PasskeyRefused,
     /// Too many were tried.
     TooManyAttempts {
         /// Seconds until the next attempt is allowed.
@@ -25,6 +27,7 @@ impl SecondFactorError {
     fn text(&self, texts: &Texts) -> String {
         match *self {
             Self::Wrong => texts.second_factor_wrong.into(),
+            Self::PasskeyRefused => texts.second_factor_passkey_refused.into(),
             Self::TooManyAttempts { retry_after_seconds } => {
                 texts.login_too_many_attempts.with(&wait(retry_after_seconds, texts))
             }
@@ -65,7 +68,8 @@ impl SecondFactorSetup {
     }
 }
 
-/// Asks for a code (`POST action` with `code`, or with `cancel`; `transaction`, `csrf_token`).
+/// Asks for a second factor (`POST action` with `code`, `credential`, `skip` or `cancel`; `remember`; `transaction`,
+/// `csrf_token`).
 #[derive(Template)]
 #[template(path = "second_factor.html")]
 pub struct SecondFactorPage {
@@ -83,11 +87,27 @@ pub struct SecondFactorPage {
     pub csrf: String,
     /// The generator that is being set up; `None` if the person has one.
     pub setup: Option<SecondFactorSetup>,
+    /// Whether a code is taken.
+    pub takes_code: bool,
+    /// What is asked of the browser's passkeys, if one is taken.
+    pub passkey: Option<PasskeyPrompt>,
+    /// For how many days the browser may be remembered; 0: it may not.
+    pub remember_days: u32,
+    /// Whether the person may go on without.
+    pub may_skip: bool,
     /// Why the last code was not accepted.
     pub error: Option<SecondFactorError>,
 }
 
 impl SecondFactorPage {
+    fn remember_text(&self) -> String {
+        self.t().second_factor_remember.with(self.remember_days.into())
+    }
+
+    fn may_remember(&self) -> bool {
+        self.remember_days > 0
+    }
+
     fn title(&self) -> &'static str {
         match self.setup {
             Some(_) => self.t().second_factor_setup_title,

@@ -3,13 +3,17 @@
 use askama::Template;
 
 use crate::page::{is_linkable, is_own_image, is_web, page};
-use crate::{Language, Texts};
+use crate::{Language, PasskeyPrompt, Texts};
 
 /// Why the last attempt to sign in failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoginError {
     /// The user name or the password is wrong; the page never says which.
     InvalidCredentials,
+    /// The passkey proves nothing here.
+    PasskeyRefused,
+    /// A code was to be sent, and nothing was typed that could be a name or an address.
+    NameMissing,
     /// Too many failed attempts for this account or address.
     TooManyAttempts {
         /// Seconds until the next attempt is allowed.
@@ -25,6 +29,8 @@ impl LoginError {
     fn text(&self, texts: &Texts) -> String {
         match *self {
             Self::InvalidCredentials => texts.login_invalid_credentials.into(),
+            Self::PasskeyRefused => texts.login_passkey_refused.into(),
+            Self::NameMissing => texts.login_name_missing.into(),
             Self::TooManyAttempts { retry_after_seconds } => {
                 texts.login_too_many_attempts.with(&wait(retry_after_seconds, texts))
             }
@@ -40,6 +46,29 @@ pub(crate) fn wait(seconds: u64, texts: &Texts) -> String {
         0..=119 => texts.seconds.with(seconds.max(1)),
         longer => texts.minutes.with(longer.div_ceil(60)),
     }
+}
+
+/// The methods that a login page offers.
+pub struct LoginWays {
+    /// The password.
+    pub password: bool,
+    /// A passkey.
+    pub passkey: Option<PasskeyPrompt>,
+    /// Where the form asks for a code by e-mail.
+    pub email_code: Option<String>,
+    /// Whether the form tells if the browser could create a passkey (`creates_passkeys`).
+    pub asks_for_support: bool,
+}
+
+/// What a login page asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoginStage {
+    /// Everything.
+    AllAtOnce,
+    /// The name alone.
+    Identifier,
+    /// How to prove it. The name is known.
+    Proof,
 }
 
 /// Asks for user name and password (`POST action` with the fields `username`, `password`, `transaction`,
@@ -76,6 +105,10 @@ pub struct LoginPage {
     pub magic_link_action: Option<String>,
     /// Why the last attempt failed.
     pub error: Option<LoginError>,
+    /// The methods.
+    pub ways: LoginWays,
+    /// What it asks for.
+    pub stage: LoginStage,
 }
 
 /// One scope that a client asks for.
@@ -152,6 +185,23 @@ impl LoginPage {
 
     fn hint(&self) -> &str {
         self.login_hint.as_deref().unwrap_or_default()
+    }
+
+    /// Whether there is a field for the name: a passkey knows its own.
+    fn asks_for_name(&self) -> bool {
+        self.ways.password || self.ways.email_code.is_some()
+    }
+
+    fn is_about_to_prove(&self) -> bool {
+        self.stage == LoginStage::Proof
+    }
+
+    fn is_identifier(&self) -> bool {
+        self.stage == LoginStage::Identifier
+    }
+
+    fn asks_for_password(&self) -> bool {
+        self.ways.password && !self.is_identifier()
     }
 
     fn rejected(&self) -> bool {

@@ -10,6 +10,10 @@ mod texts;
 /// Without escaping, this would break out of text, of attributes in either quote, and of elements.
 const HOSTILE: &str = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>&lt;";
 
+fn prompt() -> PasskeyPrompt {
+    PasskeyPrompt { action: "/login/passkey".into(), options: HOSTILE.into(), unknown: Some(HOSTILE.into()) }
+}
+
 fn login(error: Option<LoginError>) -> LoginPage {
     LoginPage {
         language: Language::English,
@@ -26,6 +30,13 @@ fn login(error: Option<LoginError>) -> LoginPage {
         register_uri: Some(HOSTILE.into()),
         magic_link_action: Some(HOSTILE.into()),
         error,
+        ways: LoginWays {
+            password: true,
+            passkey: Some(prompt()),
+            email_code: Some("/login/email-code".into()),
+            asks_for_support: true,
+        },
+        stage: LoginStage::AllAtOnce,
     }
 }
 

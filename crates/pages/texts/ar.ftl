@@ -28,11 +28,46 @@ minutes = { $count ->
    *[other] { $count } دقيقة
 }
 
+username_or_email = اسم المستخدم أو البريد الإلكتروني
+login_next = التالي
+login_other_name = استخدام اسم آخر
+login_email_code = إرسال رمز إلى بريدي الإلكتروني
+login_passkey_refused = تعذّر تسجيل الدخول هنا بمفتاح المرور هذا. جرّب مفتاحًا آخر، أو سجّل الدخول بطريقة أخرى.
+login_name_missing = اكتب أولًا اسم المستخدم أو البريد الإلكتروني.
+passkey_sign_in = تسجيل الدخول بمفتاح مرور
+passkey_needs_script = تحتاج مفاتيح المرور إلى JavaScript، ومتصفحك لا يشغّله هنا.
+passkey_offer_title = سجّل الدخول أسرع في المرة القادمة
+passkey_offer_text = أنشئ مفتاح مرور وسجّل الدخول ببصمة إصبعك أو وجهك أو رمز PIN لهذا الجهاز. يبقى آمنًا حتى إن عرف أحد كلمة مرورك.
+passkey_offer_create = إنشاء مفتاح مرور
+passkey_offer_later = ليس الآن
+passkey_offer_failed = لم يُنشأ أي مفتاح مرور. يمكنك المحاولة مرة أخرى، أو القيام بذلك لاحقًا.
+email_code_title = تحقّق من بريدك
+email_code_sent = إذا كان { $user } يخص حسابًا، فقد أرسلنا رمزًا إلى عنوانه.
+email_code_label = الرمز الوارد في البريد
+email_code_hint = ستة أرقام، صالحة لمدة { $wait }. أبقِ هذه الصفحة مفتوحة.
+email_code_wrong = هذا ليس الرمز الذي أرسلناه. انظر إلى أحدث رسالة وحاول مرة أخرى.
+email_code_spent = لم يعد بالإمكان استخدام هذا الرمز: فهو قديم جدًا، أو جُرِّب مرات كثيرة. اطلب إرسال رمز جديد.
+email_code_too_soon = هناك رمز في الطريق إليك. يمكنك طلب رمز آخر بعد { $wait }.
+email_code_again = إرسال رمز جديد
+email_code_other_way = تسجيل الدخول بطريقة أخرى
+
 second_factor_title = أكِّد هويتك
 second_factor_code = الرمز
 second_factor_hint = الأرقام الستة التي يعرضها تطبيق المصادقة، أو أحد رموز الاسترداد الخاصة بك.
 second_factor_wrong = هذا الرمز غير صحيح، أو سبق استخدامه. انتظر الرمز التالي وحاول مرة أخرى.
 second_factor_confirm = تأكيد
+second_factor_passkey = استخدم مفتاح مرور لحسابك.
+second_factor_use_passkey = استخدام مفتاح مرور
+second_factor_passkey_refused = تعذّر استخدام مفتاح المرور هذا. جرّب مفتاحًا آخر لحسابك.
+second_factor_skip = المتابعة بدونه
+second_factor_remember = { $count ->
+    [zero] عدم السؤال مجددًا في هذا المتصفح لمدة { $count } يوم
+    [one] عدم السؤال مجددًا في هذا المتصفح لمدة يوم واحد
+    [two] عدم السؤال مجددًا في هذا المتصفح لمدة يومين
+    [few] عدم السؤال مجددًا في هذا المتصفح لمدة { $count } أيام
+    [many] عدم السؤال مجددًا في هذا المتصفح لمدة { $count } يومًا
+   *[other] عدم السؤال مجددًا في هذا المتصفح لمدة { $count } يوم
+}
 second_factor_setup_title = إعداد تطبيق مصادقة
 second_factor_setup_scan = امسح هذه الصورة ضوئيًا بتطبيق مصادقة على هاتفك، ثم اكتب الأرقام الستة التي يعرضها.
 second_factor_setup_type = إذا تعذّر عليك مسحها، فاكتب هذا السر في التطبيق:

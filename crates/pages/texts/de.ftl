@@ -19,11 +19,42 @@ minutes = { $count ->
    *[other] { $count } Minuten
 }
 
+username_or_email = Benutzername oder E-Mail-Adresse
+login_next = Weiter
+login_other_name = Anderen Namen verwenden
+login_email_code = Code per E-Mail senden
+login_passkey_refused = Mit diesem Passkey konnten Sie sich hier nicht anmelden. Versuchen Sie es mit einem anderen oder melden Sie sich auf andere Weise an.
+login_name_missing = Geben Sie zuerst Ihren Benutzernamen oder Ihre E-Mail-Adresse ein.
+passkey_sign_in = Mit Passkey anmelden
+passkey_needs_script = Passkeys brauchen JavaScript, und Ihr Browser führt es hier nicht aus.
+passkey_offer_title = Melden Sie sich nächstes Mal schneller an
+passkey_offer_text = Erstellen Sie einen Passkey und melden Sie sich mit Fingerabdruck, Gesicht oder der PIN dieses Geräts an. Er bleibt sicher, auch wenn jemand Ihr Passwort erfährt.
+passkey_offer_create = Passkey erstellen
+passkey_offer_later = Nicht jetzt
+passkey_offer_failed = Es wurde kein Passkey erstellt. Sie können es noch einmal versuchen oder später nachholen.
+email_code_title = Sehen Sie in Ihre E-Mails
+email_code_sent = Wenn { $user } zu einem Konto gehört, haben wir einen Code an dessen Adresse gesendet.
+email_code_label = Code aus der E-Mail
+email_code_hint = Sechs Ziffern, { $wait } gültig. Lassen Sie diese Seite geöffnet.
+email_code_wrong = Das ist nicht der Code, den wir gesendet haben. Sehen Sie in die neueste E-Mail und versuchen Sie es noch einmal.
+email_code_spent = Dieser Code kann nicht mehr verwendet werden: Er ist zu alt oder wurde zu oft versucht. Lassen Sie sich einen neuen senden.
+email_code_too_soon = Ein Code ist unterwegs. In { $wait } können Sie sich einen weiteren senden lassen.
+email_code_again = Neuen Code senden
+email_code_other_way = Auf andere Weise anmelden
+
 second_factor_title = Bestätigen Sie, dass Sie es sind
 second_factor_code = Code
 second_factor_hint = Die sechs Ziffern, die Ihre Authenticator-App zeigt, oder einer Ihrer Wiederherstellungscodes.
 second_factor_wrong = Dieser Code ist falsch oder wurde schon verwendet. Warten Sie auf den nächsten und versuchen Sie es noch einmal.
 second_factor_confirm = Bestätigen
+second_factor_passkey = Verwenden Sie einen Passkey Ihres Kontos.
+second_factor_use_passkey = Passkey verwenden
+second_factor_passkey_refused = Dieser Passkey konnte nicht verwendet werden. Versuchen Sie es mit einem anderen Ihres Kontos.
+second_factor_skip = Ohne fortfahren
+second_factor_remember = { $count ->
+    [one] In diesem Browser { $count } Tag lang nicht mehr fragen
+   *[other] In diesem Browser { $count } Tage lang nicht mehr fragen
+}
 second_factor_setup_title = Authenticator-App einrichten
 second_factor_setup_scan = Scannen Sie dieses Bild mit einer Authenticator-App auf Ihrem Telefon. Geben Sie dann die sechs Ziffern ein, die sie zeigt.
 second_factor_setup_type = Wenn Sie es nicht scannen können, geben Sie dieses Geheimnis in die App ein:

@@ -24,11 +24,44 @@ minutes = { $count ->
    *[other] { $count } minutes
 }
 
+username_or_email = Username or email address
+login_next = Next
+login_other_name = Use another name
+login_email_code = Email me a code
+login_passkey_refused = This passkey could not be used to sign in here. Try another one, or sign in another way.
+login_name_missing = Type your username or email address first.
+passkey_sign_in = Sign in with a passkey
+passkey_needs_script = Passkeys need JavaScript, and your browser does not run it here.
+passkey_offer_title = Sign in faster next time
+passkey_offer_text = Create a passkey, and sign in with your fingerprint, your face or the PIN of this device. It stays safe even if somebody learns your password.
+passkey_offer_create = Create a passkey
+passkey_offer_later = Not now
+passkey_offer_failed = No passkey was created. You can try again, or do it later.
+email_code_title = Check your mail
+# $user is what was typed as name or address.
+email_code_sent = If { $user } belongs to an account, we have sent a code to its address.
+email_code_label = Code from the mail
+# $wait is one of the two texts above.
+email_code_hint = Six digits, valid for { $wait }. Keep this page open.
+email_code_wrong = This is not the code that we sent. Look at the latest mail and try again.
+email_code_spent = This code can no longer be used: it is too old, or it was tried too often. Have a new one sent.
+email_code_too_soon = A code is on its way. You can have another one sent in { $wait }.
+email_code_again = Send a new code
+email_code_other_way = Sign in another way
+
 second_factor_title = Confirm that it is you
 second_factor_code = Code
 second_factor_hint = The six digits that your authenticator app shows, or one of your recovery codes.
 second_factor_wrong = This code is not right, or it was used before. Wait for the next one and try again.
 second_factor_confirm = Confirm
+second_factor_passkey = Use a passkey of your account.
+second_factor_use_passkey = Use a passkey
+second_factor_passkey_refused = This passkey could not be used. Try another one of your account.
+second_factor_skip = Go on without
+second_factor_remember = { $count ->
+    [one] Do not ask again in this browser for { $count } day
+   *[other] Do not ask again in this browser for { $count } days
+}
 second_factor_setup_title = Set up an authenticator app
 second_factor_setup_scan = Scan this picture with an authenticator app on your phone. Then type the six digits that it shows.
 second_factor_setup_type = If you cannot scan it, type this secret into the app:

@@ -19,11 +19,42 @@ minutes = { $count ->
    *[other] { $count } minutos
 }
 
+username_or_email = Nombre de usuario o correo electrónico
+login_next = Siguiente
+login_other_name = Usar otro nombre
+login_email_code = Enviarme un código por correo
+login_passkey_refused = No se ha podido iniciar sesión aquí con esta llave de acceso. Pruebe con otra o inicie sesión de otra forma.
+login_name_missing = Escriba primero su nombre de usuario o su correo electrónico.
+passkey_sign_in = Iniciar sesión con una llave de acceso
+passkey_needs_script = Las llaves de acceso necesitan JavaScript, y su navegador no lo ejecuta aquí.
+passkey_offer_title = Inicie sesión más rápido la próxima vez
+passkey_offer_text = Cree una llave de acceso e inicie sesión con su huella, su rostro o el PIN de este dispositivo. Es segura aunque alguien averigüe su contraseña.
+passkey_offer_create = Crear una llave de acceso
+passkey_offer_later = Ahora no
+passkey_offer_failed = No se ha creado ninguna llave de acceso. Puede volver a intentarlo o hacerlo más tarde.
+email_code_title = Consulte su correo
+email_code_sent = Si { $user } corresponde a una cuenta, hemos enviado un código a su dirección.
+email_code_label = Código del correo
+email_code_hint = Seis dígitos, válidos durante { $wait }. Deje esta página abierta.
+email_code_wrong = Este no es el código que hemos enviado. Consulte el último correo y vuelva a intentarlo.
+email_code_spent = Este código ya no se puede utilizar: ha caducado o se ha probado demasiadas veces. Pida uno nuevo.
+email_code_too_soon = Hay un código en camino. Podrá pedir otro dentro de { $wait }.
+email_code_again = Enviar un código nuevo
+email_code_other_way = Iniciar sesión de otra forma
+
 second_factor_title = Confirme que es usted
 second_factor_code = Código
 second_factor_hint = Los seis dígitos que muestra su aplicación de autenticación o uno de sus códigos de recuperación.
 second_factor_wrong = Este código no es correcto o ya se ha utilizado. Espere al siguiente y vuelva a intentarlo.
 second_factor_confirm = Confirmar
+second_factor_passkey = Utilice una llave de acceso de su cuenta.
+second_factor_use_passkey = Usar una llave de acceso
+second_factor_passkey_refused = No se ha podido utilizar esta llave de acceso. Pruebe con otra de su cuenta.
+second_factor_skip = Continuar sin ella
+second_factor_remember = { $count ->
+    [one] No volver a preguntar en este navegador durante { $count } día
+   *[other] No volver a preguntar en este navegador durante { $count } días
+}
 second_factor_setup_title = Configure una aplicación de autenticación
 second_factor_setup_scan = Escanee esta imagen con una aplicación de autenticación en su teléfono. Después, escriba los seis dígitos que muestre.
 second_factor_setup_type = Si no puede escanearla, escriba este secreto en la aplicación:

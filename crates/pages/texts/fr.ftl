@@ -19,11 +19,42 @@ minutes = { $count ->
    *[other] { $count } minutes
 }
 
+username_or_email = Nom d’utilisateur ou adresse e-mail
+login_next = Suivant
+login_other_name = Utiliser un autre nom
+login_email_code = M’envoyer un code par e-mail
+login_passkey_refused = Cette clé d’accès n’a pas permis de vous connecter ici. Essayez-en une autre ou connectez-vous autrement.
+login_name_missing = Saisissez d’abord votre nom d’utilisateur ou votre adresse e-mail.
+passkey_sign_in = Se connecter avec une clé d’accès
+passkey_needs_script = Les clés d’accès ont besoin de JavaScript, que votre navigateur n’exécute pas ici.
+passkey_offer_title = Connectez-vous plus vite la prochaine fois
+passkey_offer_text = Créez une clé d’accès et connectez-vous avec votre empreinte, votre visage ou le code PIN de cet appareil. Elle reste sûre même si quelqu’un apprend votre mot de passe.
+passkey_offer_create = Créer une clé d’accès
+passkey_offer_later = Pas maintenant
+passkey_offer_failed = Aucune clé d’accès n’a été créée. Vous pouvez réessayer ou le faire plus tard.
+email_code_title = Consultez vos e-mails
+email_code_sent = Si { $user } correspond à un compte, nous avons envoyé un code à son adresse.
+email_code_label = Code reçu par e-mail
+email_code_hint = Six chiffres, valables pendant { $wait }. Gardez cette page ouverte.
+email_code_wrong = Ce n’est pas le code que nous avons envoyé. Consultez le dernier e-mail et réessayez.
+email_code_spent = Ce code ne peut plus être utilisé : il est trop ancien ou a été essayé trop souvent. Demandez-en un nouveau.
+email_code_too_soon = Un code est en route. Vous pourrez en demander un autre dans { $wait }.
+email_code_again = Envoyer un nouveau code
+email_code_other_way = Se connecter autrement
+
 second_factor_title = Confirmez que c’est bien vous
 second_factor_code = Code
 second_factor_hint = Les six chiffres affichés par votre application d’authentification, ou l’un de vos codes de récupération.
 second_factor_wrong = Ce code est incorrect ou a déjà été utilisé. Attendez le suivant et réessayez.
 second_factor_confirm = Confirmer
+second_factor_passkey = Utilisez une clé d’accès de votre compte.
+second_factor_use_passkey = Utiliser une clé d’accès
+second_factor_passkey_refused = Cette clé d’accès n’a pas pu être utilisée. Essayez-en une autre de votre compte.
+second_factor_skip = Continuer sans
+second_factor_remember = { $count ->
+    [one] Ne plus demander dans ce navigateur pendant { $count } jour
+   *[other] Ne plus demander dans ce navigateur pendant { $count } jours
+}
 second_factor_setup_title = Configurer une application d’authentification
 second_factor_setup_scan = Scannez cette image avec une application d’authentification sur votre téléphone. Saisissez ensuite les six chiffres qu’elle affiche.
 second_factor_setup_type = Si vous ne pouvez pas la scanner, saisissez ce secret dans l’application :

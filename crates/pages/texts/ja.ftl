@@ -17,11 +17,41 @@ minutes = { $count ->
    *[other] { $count } 分
 }
 
+username_or_email = ユーザー名またはメールアドレス
+login_next = 次へ
+login_other_name = 別の名前を使用
+login_email_code = コードをメールで受け取る
+login_passkey_refused = このパスキーではサインインできませんでした。別のパスキーを試すか、別の方法でサインインしてください。
+login_name_missing = 先にユーザー名またはメールアドレスを入力してください。
+passkey_sign_in = パスキーでサインイン
+passkey_needs_script = パスキーには JavaScript が必要ですが、このブラウザーでは実行されていません。
+passkey_offer_title = 次回からもっと速くサインイン
+passkey_offer_text = パスキーを作成すると、指紋、顔、またはこのデバイスの PIN でサインインできます。パスワードを他人に知られても安全です。
+passkey_offer_create = パスキーを作成
+passkey_offer_later = 今はしない
+passkey_offer_failed = パスキーは作成されませんでした。もう一度試すか、後で作成できます。
+email_code_title = メールをご確認ください
+email_code_sent = { $user } のアカウントがある場合は、登録されたアドレスにコードを送信しました。
+email_code_label = メールに記載のコード
+email_code_hint = 6 桁の数字です。有効期間は{ $wait }です。このページを開いたままにしてください。
+email_code_wrong = 送信したコードと異なります。最新のメールを確認して、もう一度お試しください。
+email_code_spent = このコードは使用できなくなりました。有効期限が切れたか、試行回数が多すぎます。新しいコードを送信してください。
+email_code_too_soon = コードを送信しました。{ $wait }後に再送信できます。
+email_code_again = 新しいコードを送信
+email_code_other_way = 別の方法でサインイン
+
 second_factor_title = ご本人であることの確認
 second_factor_code = コード
 second_factor_hint = 認証アプリに表示される 6 桁の数字、またはリカバリーコードのいずれか。
 second_factor_wrong = このコードは正しくないか、すでに使用されています。次のコードを待って、もう一度お試しください。
 second_factor_confirm = 確認
+second_factor_passkey = アカウントのパスキーを使用してください。
+second_factor_use_passkey = パスキーを使用
+second_factor_passkey_refused = このパスキーは使用できませんでした。アカウントの別のパスキーをお試しください。
+second_factor_skip = 使用せずに続行
+second_factor_remember = { $count ->
+   *[other] このブラウザーでは { $count } 日間確認しない
+}
 second_factor_setup_title = 認証アプリの設定
 second_factor_setup_scan = スマートフォンの認証アプリでこの画像を読み取り、表示された 6 桁の数字を入力してください。
 second_factor_setup_type = 読み取れない場合は、次のシークレットをアプリに入力してください。

@@ -11,6 +11,7 @@ use crate::redirect_uri::RedirectUriForm;
 use crate::refusal::{Details, Reason};
 use crate::scope::{OFFLINE_ACCESS, Scope};
 use crate::settings::ClientOverrides;
+use crate::sign_in::acr::RequestedAcr;
 use crate::time::Timestamp;
 
 /// A grant type that the token endpoint knows (RFC 7591 2, `grant_types`).
@@ -212,6 +213,9 @@ pub struct Client {
     /// OpenID Connect Registration 2, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_max_age: Option<u64>,
+    /// The classes of authentication that its requests ask for unless they say otherwise (OpenID Connect Registration 2).
+    #[serde(default, skip_serializing_if = "RequestedAcr::is_empty")]
+    pub default_acr_values: RequestedAcr,
     /// Settings that differ from the issuer's.
     #[serde(default)]
     pub settings: ClientOverrides,

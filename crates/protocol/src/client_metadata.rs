@@ -47,7 +47,7 @@ const MAX_LIFETIME: u64 = LONGEST_LIFE.as_secs();
 const MAX_CODE_LIFETIME: u64 = 600;
 /// Registered members for features that are not supported (proof of possession, pushed and signed requests, encryption,
 /// forced authentication). They are refused, so that nobody relies on a protection that does not exist.
-const UNSUPPORTED: [&str; 20] = [
+const UNSUPPORTED: [&str; 19] = [
     "dpop_bound_access_tokens",
     "tls_client_certificate_bound_access_tokens",
     "require_pushed_authorization_requests",
@@ -64,7 +64,6 @@ const UNSUPPORTED: [&str; 20] = [
     "introspection_signed_response_alg",
     "introspection_encrypted_response_alg",
     "require_auth_time",
-    "default_acr_values",
     "initiate_login_uri",
     "request_uris",
     "software_statement",
@@ -199,6 +198,9 @@ fn document(client: &Client) -> Metadata {
     if !client.redirect_uri_forms.is_empty() {
         out.insert("redirect_uri_forms".to_owned(), json!(client.redirect_uri_forms));
     }
+    if !client.default_acr_values.is_empty() {
+        out.insert("default_acr_values".to_owned(), json!(client.default_acr_values));
+    }
     if !client.client_secrets.is_empty() {
         out.insert("client_secrets".to_owned(), client.client_secrets.iter().map(secret_view).collect());
     }
@@ -282,6 +284,7 @@ fn build(
         access_token_audiences: list(doc, "access_token_audiences")?,
         allowed_redirect_origins: origins(doc)?,
         default_max_age: take(doc, "default_max_age")?,
+        default_acr_values: take(doc, "default_acr_values")?.unwrap_or_default(),
         settings: overrides(doc)?,
         display: display(doc)?,
         created_at: current.map_or(now, |client| client.created_at),

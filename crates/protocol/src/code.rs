@@ -9,6 +9,7 @@ use crate::grant::GrantId;
 use crate::id::{ClientId, Sid, UserId, leading_number};
 use crate::scope::Scope;
 use crate::session::Amr;
+use crate::sign_in::acr::Acr;
 use crate::time::Timestamp;
 
 /// An authorization code: `ac_<generation>_<shard>_<random characters>`. Stored only as a digest.
@@ -74,6 +75,10 @@ pub struct CodeGrant {
     /// The resources that tokens may be for (RFC 8707 2.1); empty if none were requested.
     #[serde(default)]
     pub resources: Vec<String>,
+    /// The class that the request asked for and the session satisfies (`acr`, OpenID Connect Core 2); if absent, it follows
+    /// from `amr`.
+    #[serde(default)]
+    pub acr: Option<Acr>,
 }
 
 /// The code challenge in records: bytes in binary formats, a list of numbers in JSON, which the cluster store uses.

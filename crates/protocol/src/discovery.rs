@@ -8,6 +8,7 @@ use crate::claim_definition::{Destination, Origin};
 use crate::client::{GrantType, TokenEndpointAuthMethod};
 use crate::scope::{GROUPS, ROLES, Scope};
 use crate::settings::IssuerSettings;
+use crate::sign_in::acr::Acr;
 use crate::ui_locale::UiLocale;
 use crate::user_claims::PROFILE_CLAIMS;
 
@@ -33,8 +34,8 @@ pub const SCOPES: [&str; 8] =
 
 /// The standard claims that ID tokens and UserInfo may carry (OpenID Connect Core 2, 5.1).
 fn standard_claims() -> Vec<&'static str> {
-    const OF_TOKENS: [&str; 10] =
-        ["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "amr", "at_hash", "sid"];
+    const OF_TOKENS: [&str; 11] =
+        ["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "acr", "amr", "at_hash", "sid"];
     const OTHERS: [&str; 8] = [
         "updated_at",
         "email",
@@ -113,6 +114,7 @@ pub struct ProviderMetadata<'a> {
     pub grant_types_supported: Vec<&'static str>,
     pub ui_locales_supported: [&'static str; 6],
     pub prompt_values_supported: &'static [&'static str],
+    pub acr_values_supported: Vec<&'static str>,
     pub code_challenge_methods_supported: &'static [&'static str],
     pub id_token_signing_alg_values_supported: Vec<&'static str>,
     pub token_endpoint_auth_methods_supported: Vec<&'static str>,
@@ -174,6 +176,7 @@ pub fn provider_metadata<'a>(issuer_url: &str, settings: &'a IssuerSettings) -> 
             .collect(),
         ui_locales_supported: UiLocale::ALL.map(UiLocale::tag),
         prompt_values_supported: &Prompt::VALUES,
+        acr_values_supported: Acr::ALL.map(Acr::as_str).to_vec(),
         code_challenge_methods_supported: &["S256"],
         id_token_signing_alg_values_supported: algorithms(),
         token_endpoint_auth_methods_supported: methods(),

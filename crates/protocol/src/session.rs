@@ -26,10 +26,13 @@ pub enum AuthenticationMethod {
     AdminApi,
     /// Proof of a key that software holds.
     Swk,
+    /// The browser in which the user proved a second factor some days ago. It stands in for one, and is none.
+    Device,
 }
 
 impl AuthenticationMethod {
-    const ALL: [Self; 6] = [Self::Pwd, Self::Otp, Self::Hwk, Self::Mfa, Self::AdminApi, Self::Swk];
+    const ALL: [Self; 7] =
+        [Self::Pwd, Self::Otp, Self::Hwk, Self::Mfa, Self::AdminApi, Self::Swk, Self::Device];
 
     /// The `amr` value.
     pub fn as_str(self) -> &'static str {
@@ -40,6 +43,7 @@ impl AuthenticationMethod {
             Self::Mfa => "mfa",
             Self::AdminApi => "admin_api",
             Self::Swk => "swk",
+            Self::Device => "remembered_device",
         }
     }
 }
@@ -69,6 +73,11 @@ impl Amr {
     /// Whether a method is in the set.
     pub fn contains(self, method: AuthenticationMethod) -> bool {
         self.0 & (1 << method as u8) != 0
+    }
+
+    /// Whether a second factor was proven, or one that was proven in this browser stands in for it.
+    pub fn satisfies_second_factor(self) -> bool {
+        self.contains(AuthenticationMethod::Mfa) || self.contains(AuthenticationMethod::Device)
     }
 
     /// Whether the set is empty.

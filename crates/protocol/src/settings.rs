@@ -9,6 +9,7 @@ use crate::attribute::AttributeSchema;
 use crate::branding::Branding;
 use crate::claim_definition::ClaimDefinition;
 use crate::pkce::PkcePolicy;
+use crate::sign_in::method::{SignInMethods, SignInPage};
 use crate::sign_in::origin::AllowedOrigin;
 use crate::sign_in::registration::Registration;
 use crate::time::Timestamp;
@@ -127,6 +128,19 @@ pub struct IssuerSettings {
     /// versions read the settings.
     #[serde(skip_serializing_if = "SecondFactor::is_optional")]
     pub second_factor: SecondFactor,
+    /// The methods by which people sign in; if absent, password and passkey, and a code by e-mail where mail can arrive. Not
+    /// written while it is absent, like the three that follow: nodes of earlier versions refuse what they do not know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sign_in_methods: Option<SignInMethods>,
+    /// How the sign-in page asks for them.
+    #[serde(skip_serializing_if = "SignInPage::is_default")]
+    pub sign_in_page: SignInPage,
+    /// Whether somebody who signed in by password is asked, once in a while, to create a passkey.
+    #[serde(skip_serializing_if = "is_true")]
+    pub offer_passkey: bool,
+    /// For how many days a browser in which a second factor was proven may stand in for it; 0: for none.
+    #[serde(skip_serializing_if = "is_never")]
+    pub remember_device_days: u32,
     /// Who may open an account; without it nobody, and in development mode everybody. Not written while it is unset, so that
     /// nodes of earlier versions read the settings.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -172,6 +186,16 @@ pub enum SecondFactor {
     Optional,
     /// It does: who has none sets one up.
     Required,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_true(flag: &bool) -> bool {
+    *flag
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_never(days: &u32) -> bool {
+    *days == 0
 }
 
 impl SecondFactor {
@@ -266,6 +290,10 @@ impl Default for IssuerSettings {
             attributes: AttributeSchema::default(),
             login_api_origins: Vec::new(),
             second_factor: SecondFactor::default(),
+            sign_in_methods: None,
+            sign_in_page: SignInPage::default(),
+            offer_passkey: true,
+            remember_device_days: 0,
             registration: None,
             registration_puzzle: 0,
             default_language: UiLocale::default(),

@@ -19,6 +19,7 @@ use symbolon_protocol::scope::Scope;
 use symbolon_protocol::session::{Session, SessionId};
 use symbolon_protocol::session_management::SessionState;
 use symbolon_protocol::settings::IssuerSettings;
+use symbolon_protocol::sign_in::acr::RequestedAcr;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::Durable;
 
@@ -26,7 +27,7 @@ use crate::interaction::{
     Interaction, Page, PendingAuthorization, chosen_language, client_of, root, to_root,
 };
 use crate::sign_in_goal::{AccountGoal, SignInGoal};
-use crate::{consent_page, login_page, second_factor_page};
+use crate::{consent_page, email_code_page, login_page, second_factor_page, step_up};
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::language::{choice_cookie, locale, page_language};
 use symbolon_app::http::{
@@ -142,14 +143,38 @@ async fn lead_to(
 ) -> Result<Response, Failure> {
     match next {
         NextStep::Answer(response) => Ok(response),
-        NextStep::SignIn if interaction.pending.first_factor.is_some() => {
-            second_factor_page::ask(call, interaction, on).await
+        NextStep::SignIn => sign_in(call, interaction, on).await,
+        NextStep::StepUp(session, asked) => {
+            let mut interaction = interaction;
+            if step_up::begin(&call.context, &mut interaction, &session, asked).await? {
+                return second_factor_page::ask(call, interaction, on).await;
+            }
+            let session = session_cookie(&call.received.headers, &call.context.issuer);
+            Box::pin(resume(call, interaction, session, on)).await
         }
-        NextStep::SignIn => login_page::ask(call, interaction, on).await,
         NextStep::Consent(session, scopes) => {
             consent_page::ask(call, interaction, (&session, scopes), on).await
         }
     }
+}
+
+/// Leads to the page of the method that the person is about to sign in by.
+async fn sign_in(
+    call: &mut Call,
+    mut interaction: Interaction<PendingAuthorization>,
+    on: Page,
+) -> Result<Response, Failure> {
+    // A session that was to step up, and has ended.
+    if interaction.pending.first_factor.as_ref().is_some_and(|first| first.is_voluntary()) {
+        interaction.pending.first_factor = None;
+    }
+    if interaction.pending.first_factor.is_some() {
+        return second_factor_page::ask(call, interaction, on).await;
+    }
+    if on == Page::EmailCode && interaction.pending.email_code.is_some() {
+        return email_code_page::ask(call, &interaction, on).await;
+    }
+    login_page::ask(call, interaction, on).await
 }
 
 /// Tells the client that its request was refused, in the response mode that it asked for (RFC 6749 4.1.2.1). Whoever did
@@ -191,6 +216,8 @@ pub(super) enum NextStep {
     Answer(Response),
     /// The person must sign in.
     SignIn,
+    /// The session's user is to be asked for one factor more, to reach one of these classes.
+    StepUp(Arc<Session>, RequestedAcr),
     /// The session's user must consent to these scopes.
     Consent(Arc<Session>, Scope),
 }
@@ -253,6 +280,10 @@ impl AuthorizationAttempt<'_> {
         match self.decide(&loaded).await? {
             Decision::Issue { scope } => self.issue(&loaded, scope, durable).await,
             Decision::Login { .. } => Ok(NextStep::SignIn),
+            Decision::StepUp => {
+                let asked = loaded.request.acr;
+                Ok(session.map_or(NextStep::SignIn, |session| NextStep::StepUp(session, asked)))
+            }
             Decision::Consent { scopes } => match session {
                 Some(session) => Ok(NextStep::Consent(session, scopes)),
                 None => Ok(NextStep::SignIn),
@@ -292,6 +323,7 @@ impl AuthorizationAttempt<'_> {
         let so_far = self.so_far.map(|pending| InteractionSoFar {
             signed_in_at: pending.signed_in_at,
             allowed: pending.allowed.as_ref().map(|(user, scope)| (user, scope)),
+            stays_at: pending.stays_at.as_ref(),
         });
         let session = session.map(|session| (session, consent.as_ref()));
         Ok(decide(request, client, session, &hint, so_far.unwrap_or_default(), *now))

@@ -237,6 +237,7 @@ fn client(id: &'static str, scope: &str, now: Timestamp) -> Client {
         access_token_audiences: Vec::new(),
         allowed_redirect_origins: Vec::new(),
         default_max_age: None,
+        default_acr_values: Default::default(),
         logout: Default::default(),
         settings: symbolon_protocol::settings::ClientOverrides::default(),
         display: serde_json::Map::new(),

@@ -12,8 +12,9 @@ use symbolon_telemetry::Endpoint as Label;
 use crate::account::security::{generator, passkey};
 use crate::interaction::Page;
 use crate::{
-    account, account_email, authorize, branding, check_session, consent, consent_page, login, login_page,
-    logout, outbox, recovery, registration, root_page, second_factor, second_factor_page,
+    account, account_email, authorize, branding, check_session, consent, consent_page, email_code, login,
+    login_page, logout, outbox, passkey_offer, passkey_offer_page, passkey_sign_in, recovery, registration,
+    root_page, second_factor, second_factor_page,
 };
 
 /// A row for a page and its form.
@@ -57,7 +58,7 @@ const OF_ADDRESS: Limit = Limit::Address(EndpointClass::Authorize);
 const OF_LOGOUT: Limit = Limit::Address(EndpointClass::Logout);
 
 /// The endpoints that people's browsers call, the busiest first.
-pub static ENDPOINTS: [Endpoint; 48] = [
+pub static ENDPOINTS: [Endpoint; 53] = [
     page(path::AUTHORIZATION, GET_THAT_CHANGES_OR_POST, Label::Authorize, OF_ADDRESS, |call| {
         Box::pin(authorize::authorize(call))
     }),
@@ -70,6 +71,21 @@ pub static ENDPOINTS: [Endpoint; 48] = [
     }),
     page(second_factor_page::PATH, POST, Label::Login, Limit::None, |call| {
         Box::pin(second_factor::submit(call))
+    }),
+    page(login_page::PASSKEY_PATH, POST, Label::Login, OF_ADDRESS, |call| {
+        Box::pin(passkey_sign_in::submit(call))
+    }),
+    page(login_page::EMAIL_CODE_PATH, GET_THAT_CHANGES, Label::Login, OF_ADDRESS, |call| {
+        Box::pin(authorize::show(call, Page::EmailCode))
+    }),
+    page(login_page::EMAIL_CODE_PATH, POST, Label::Login, OF_ADDRESS, |call| {
+        Box::pin(email_code::submit(call))
+    }),
+    page(passkey_offer_page::PATH, GET_THAT_CHANGES, Label::Login, OF_ADDRESS, |call| {
+        Box::pin(passkey_offer::show(call))
+    }),
+    page(passkey_offer_page::PATH, POST, Label::Login, OF_ADDRESS, |call| {
+        Box::pin(passkey_offer::submit(call))
     }),
     page(consent_page::PATH, GET_THAT_CHANGES, Label::Consent, OF_ADDRESS, |call| {
         Box::pin(authorize::show(call, Page::Consent))

@@ -64,9 +64,30 @@ pub(super) struct PendingAuthorization {
     pub(super) allowed: Option<(UserId, Scope)>,
     /// The scopes that the consent page asks for.
     pub(super) scopes: Option<Scope>,
-    /// The password that was right, while a second factor is asked for. Not in what earlier versions sealed.
+    /// What was proven, while one factor more is asked for. Not in what earlier versions sealed, as nothing that follows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) first_factor: Option<Box<FirstFactor>>,
+    /// The name that was typed on the first of two pages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) login_name: Option<String>,
+    /// The code that was sent by e-mail and is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) email_code: Option<PendingEmailCode>,
+    /// Whether a passkey is to be offered after the sign-in.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) offer_passkey: bool,
+    /// The session that has nothing to step up with, or whose user will not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) stays_at: Option<Sid>,
+}
+
+/// A code that was sent by e-mail, if an account has what was typed. What is known of the code itself is in a cookie.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct PendingEmailCode {
+    /// The name or address.
+    pub(super) typed: String,
+    /// When.
+    pub(super) at: Timestamp,
 }
 
 impl PendingAuthorization {
@@ -80,7 +101,17 @@ impl PendingAuthorization {
 
     /// A goal for which the person has done nothing yet.
     pub(super) const fn for_goal(goal: SignInGoal) -> Self {
-        Self { goal, signed_in_at: None, allowed: None, scopes: None, first_factor: None }
+        Self {
+            goal,
+            signed_in_at: None,
+            allowed: None,
+            scopes: None,
+            first_factor: None,
+            login_name: None,
+            email_code: None,
+            offer_passkey: false,
+            stays_at: None,
+        }
     }
 
     /// The authorization request that waits, if it is one.
@@ -109,6 +140,11 @@ impl Pending for PendingAuthorization {
         self.allowed = None;
         self.first_factor =
             self.first_factor.take().filter(|first| now.is_some_and(|now| is_recent(first.at, now)));
+        self.email_code =
+            self.email_code.take().filter(|code| now.is_some_and(|now| is_recent(code.at, now)));
+        self.login_name = self.login_name.take().filter(|_| now.is_some());
+        self.offer_passkey &= now.is_some();
+        self.stays_at = None;
     }
 }
 
@@ -225,7 +261,7 @@ impl<P: Pending> Interaction<P> {
     }
 
     /// Gives the interaction a new id, so that signing in with it opens a new session.
-    fn begin_anew(&mut self, context: &Context) {
+    pub(super) fn begin_anew(&mut self, context: &Context) {
         let Context { app, .. } = context;
         self.id = random::base64url::<ID>(&*app.random);
         self.begun_at = app.now();
@@ -393,6 +429,8 @@ pub(super) enum Page {
     Login,
     /// The page that asks for a second factor.
     SecondFactor,
+    /// The page that asks for a code that was sent by e-mail.
+    EmailCode,
     /// The consent page.
     Consent,
     /// Neither.

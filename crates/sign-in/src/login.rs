@@ -1,101 +1,97 @@
-//! The endpoint of the login page and its form.
+//! The form of the login page: a name and a password, or the name first.
 
 use axum::response::Response;
 use symbolon_crypto::secret::SecretString;
 use symbolon_pages::LoginError;
-use symbolon_protocol::authorize::decide::denied;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::{Details, Reason, Refusal};
+use symbolon_protocol::settings::IssuerSettings;
+use symbolon_protocol::sign_in::method::{SignInMethod, SignInPage};
 use symbolon_protocol::sign_in::{Factor, Proven};
 
-use crate::authorize::refuse;
-use crate::interaction::{Asking, Interaction, PendingAuthorization, session_of};
+use crate::authorize::resume;
+use crate::first_factor::{Proof, hash_digest};
+use crate::interaction::{Page, session_of};
+use crate::login_form::{self, LoginForm, Opened, is_plain_name};
 use crate::password_attempt::PasswordAttempt;
-use crate::refusal_pause::refusal_pause;
 use crate::session_begin::{SignIn, begin_for};
 use crate::signed_in::signed_in;
-use crate::{login_page, second_factor, session_quota};
-use symbolon_app::audit::RefusedRequest;
-use symbolon_app::http::csrf::Purpose;
-use symbolon_app::http::{Call, Context, Failure};
-use symbolon_app::rate_limit::Limited;
+use crate::{login_page, passkey_offer_page, second_factor, session_quota};
+use symbolon_app::http::{Call, Failure};
 
 /// `POST /login`.
 ///
 /// # Errors
 /// [`Failure`]
 pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
-    let Call { context, received, client, .. } = &mut *call;
-    let params = Params::parse(&received.form)?;
-    let interaction = Interaction::<PendingAuthorization>::open(context, received, &params)?;
-    let asking = Asking::of(context, &interaction.pending).await?;
-    *client = asking.client().cloned();
-    let username = params.get("username")?.unwrap_or_default().trim().to_owned();
-    let typed = (!username.is_empty()).then(|| username.clone());
-    if !interaction.accepts((context, received), &params, Purpose::Login, "")? {
-        context.refused(RefusedRequest::anonymous(Reason::SignInFormExpired.into(), asking.client_id()));
-        return login_page::page(context, &interaction, &asking, typed, Some(LoginError::Expired));
+    let form = call.received.form.clone();
+    let params = Params::parse(&form)?;
+    let form = match login_form::open(call, &params).await? {
+        Opened::Form(form) => form,
+        Opened::Answered(answer) => return Ok(answer),
+    };
+    let settings = call.context.issuer.settings.load_full();
+    if params.get("other")?.is_some() || is_name_alone(&settings, &params)? {
+        return ask_for_proof(call, *form, params.get("other")?.is_some()).await;
+    }
+    if !login_page::offers(&call.context, SignInMethod::Password) {
+        form.note(&call.context, Refusal::about(Reason::SignInMethodOff, Details::of("sign_in_methods")));
+        return form.refused(&call.context, LoginError::Expired).await;
     }
     let password = SecretString::new(params.get("password")?.unwrap_or_default().to_owned());
-    if params.get("cancel")?.is_some() {
-        return refuse(call, &interaction.pending, denied()).await;
-    }
-    if let Some((id, session)) = session_of(&call.context, &call.received, &mut call.durable).await?
-        && interaction.session_id(&call.context, &session.user) == id
-    {
-        // The form was sent twice, and the answer to the first one has signed this browser in.
-        let Context { app, issuer, remote, .. } = &call.context;
-        return match app.rate_limits.form_sent_again(&issuer.id, &session.user, *remote, app.now()) {
-            Ok(()) => signed_in(call, interaction, id, &session).await,
-            Err(Limited { retry_after_seconds }) => {
-                let error = LoginError::TooManyAttempts { retry_after_seconds };
-                let details = Details::of_user(&session.user);
-                let refusal = Refusal::about(Reason::SignInRateLimited, details);
-                call.context.refused(RefusedRequest::anonymous(refusal, asking.client_id()));
-                refused(&call.context, &interaction, (&asking, typed), error).await
-            }
-        };
-    }
-    let context = call.context.clone();
-    let attempt = PasswordAttempt {
-        context: &context,
-        client: asking.client_id(),
-        username: &username,
-        password: &password,
-    };
-    let error = match attempt.check().await? {
-        Ok(right) => {
-            let proven = Proven::by(Factor::Password, context.app.now());
-            let step = second_factor::step(&context, asking.client(), &right.user, &proven).await?;
-            if second_factor::is_needed(&step) {
-                let hash = attempt.rehash(&right).await;
-                return second_factor::begin(call, interaction, (&right.user, &hash), &step).await;
-            }
-            let sign_in = SignIn { user: &right.user, amr: proven.amr(), client: asking.client_id() };
-            match begin_for(call, &interaction, sign_in, || attempt.is_still(&right)).await? {
-                Some((id, session)) => {
-                    let response = signed_in(call, interaction, id, &session).await;
-                    session_quota::enforce(&context, &right.user.id).await;
-                    attempt.rehash(&right).await;
-                    return response;
-                }
-                None => attempt.refused(Reason::SignInOvertaken, LoginError::InvalidCredentials),
-            }
-        }
-        Err(error) => error,
-    };
-    refused(&context, &interaction, (&asking, typed), error).await
+    let creates_passkeys = params.get("creates_passkeys")? == Some("true");
+    by_password(call, *form, password, creates_passkeys).await
 }
 
-/// The login page again, with what was wrong.
-async fn refused(
-    context: &Context,
-    interaction: &Interaction<PendingAuthorization>,
-    (asking, typed): (&Asking, Option<String>),
-    error: LoginError,
+/// Whether the page asked for the name only.
+fn is_name_alone(settings: &IssuerSettings, params: &Params<'_>) -> Result<bool, Failure> {
+    Ok(settings.sign_in_page == SignInPage::IdentifierFirst && params.get("password")?.is_none())
+}
+
+/// The second of two pages, or the first one again. Nothing is looked up, so it says nothing about the name.
+async fn ask_for_proof(call: &mut Call, form: LoginForm, is_other: bool) -> Result<Response, Failure> {
+    let LoginForm { mut interaction, typed, .. } = form;
+    interaction.pending.login_name = typed.filter(|typed| !is_other && is_plain_name(typed));
+    let session = session_of(&call.context, &call.received, &mut call.durable).await?;
+    resume(call, interaction, session.map(|(id, _)| id), Page::Login).await
+}
+
+async fn by_password(
+    call: &mut Call,
+    form: LoginForm,
+    password: SecretString,
+    creates_passkeys: bool,
 ) -> Result<Response, Failure> {
-    if matches!(error, LoginError::Busy | LoginError::TooManyAttempts { .. }) {
-        tokio::time::sleep(refusal_pause(&*context.app.random)).await;
+    let context = call.context.clone();
+    let (typed, client) = (form.typed.clone().unwrap_or_default(), form.asking.client_id().cloned());
+    let attempt =
+        PasswordAttempt { context: &context, client: client.as_ref(), username: &typed, password: &password };
+    let right = match attempt.check().await? {
+        Ok(right) => right,
+        Err(error) => return form.refused(&context, error).await,
+    };
+    let proven = Proven::by(Factor::Password, context.app.now());
+    let assessed = second_factor::assess(call, form.asking.client(), &right.user, proven).await?;
+    let LoginForm { mut interaction, asking, typed } = form;
+    let can_create = creates_passkeys && passkey_offer_page::is_due(call, &right.user, &assessed.set);
+    interaction.pending.offer_passkey = can_create;
+    if second_factor::is_needed(&assessed.step) {
+        let hash = attempt.rehash(&right).await;
+        let proof = Proof::Password { hash: hash_digest(&hash) };
+        return second_factor::begin(call, interaction, (&right.user, proof), &assessed.step).await;
     }
-    login_page::page(context, interaction, asking, typed, Some(error))
+    let sign_in = SignIn { user: &right.user, amr: assessed.proven.amr(), client: client.as_ref() };
+    match begin_for(call, &interaction, sign_in, || attempt.is_still(&right)).await? {
+        Some((id, session)) => {
+            let response = signed_in(call, interaction, id, &session).await;
+            session_quota::enforce(&context, &right.user.id).await;
+            attempt.rehash(&right).await;
+            response
+        }
+        None => {
+            let error = attempt.refused(Reason::SignInOvertaken, LoginError::InvalidCredentials);
+            interaction.pending.offer_passkey = false;
+            LoginForm { interaction, asking, typed }.refused(&context, error).await
+        }
+    }
 }

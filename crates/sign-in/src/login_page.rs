@@ -2,19 +2,26 @@
 
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use symbolon_pages::{LoginError, LoginPage};
+use symbolon_pages::{LoginError, LoginPage, LoginStage, LoginWays};
+use symbolon_protocol::sign_in::method::{SignInMethod, SignInPage};
 use symbolon_protocol::sign_in::registration::Registration;
 
 use crate::interaction::{Asking, Interaction, Page, PendingAuthorization, address, fits_address};
+use crate::passkey_attempt::prompt;
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect};
 use symbolon_app::registration::PATH as REGISTER;
+use symbolon_config::Mode;
 
 /// The path of the page for who forgot the password.
 pub(super) const FORGOT_PASSWORD: &str = "/forgot-password";
 
 /// The path of the page and its form.
 pub(super) const PATH: &str = "/login";
+/// The path of the form that brings the answer of a passkey.
+pub(super) const PASSKEY_PATH: &str = "/login/passkey";
+/// The path of the page that asks for a code by e-mail, and of its forms.
+pub(super) const EMAIL_CODE_PATH: &str = "/login/email-code";
 
 /// Asks the person to sign in: shows the page if the person is on it already or if the interaction is too long for an
 /// address, else redirects to it.
@@ -30,8 +37,8 @@ pub(super) async fn ask(
     let is_shown_here = on == Page::Login && !call.received.is_post();
     if is_shown_here || !fits_address(&sealed) {
         let asking = Asking::of(&call.context, &interaction.pending).await?;
-        let hint = asking.login_hint().map(str::to_owned);
-        return page(&call.context, &interaction, &asking, hint, None);
+        let shown = Shown { hint: asking.login_hint().map(str::to_owned), ..Shown::default() };
+        return page_with(&call.context, &interaction, &asking, shown);
     }
     let mut response = redirect(call.received.is_post(), &address(&call.context, PATH, &sealed));
     append(response.headers_mut(), interaction.browser.cookie(&call.context.issuer));
@@ -52,6 +59,27 @@ pub(super) async fn show_to_another(
     page(context, &interaction, &asking, None, None)
 }
 
+/// Whether people may sign in by a method on the pages. In development mode every mail arrives, on `/outbox`.
+pub(super) fn offers(context: &Context, method: SignInMethod) -> bool {
+    let Context { app, issuer, .. } = context;
+    let config = app.config.load();
+    let has_mail = config.mail.smtp.is_some() || config.mode == Mode::Development;
+    issuer.sign_in_methods(has_mail).offer(method)
+}
+
+/// What the page shows besides what it asks for.
+#[derive(Default)]
+pub(super) struct Shown {
+    /// What was typed as the name.
+    pub(super) username: Option<String>,
+    /// What the request says that it may be.
+    pub(super) hint: Option<String>,
+    /// What was wrong.
+    pub(super) error: Option<LoginError>,
+    /// The id of a passkey that was brought and that nobody has.
+    pub(super) unknown_passkey: Option<String>,
+}
+
 /// The page, before or after an attempt.
 ///
 /// # Errors
@@ -63,8 +91,23 @@ pub(super) fn page(
     username: Option<String>,
     error: Option<LoginError>,
 ) -> Result<Response, Failure> {
+    page_with(context, interaction, asking, Shown { username, error, ..Shown::default() })
+}
+
+/// As [`page`].
+///
+/// # Errors
+/// [`Failure`]: the page cannot be rendered.
+pub(super) fn page_with(
+    context: &Context,
+    interaction: &Interaction<PendingAuthorization>,
+    asking: &Asking,
+    shown: Shown,
+) -> Result<Response, Failure> {
     let sealed = interaction.seal(context)?;
     let action = address(context, PATH, &sealed);
+    let Shown { username, hint, error, unknown_passkey } = shown;
+    let typed = username.or_else(|| interaction.pending.login_name.clone());
     let (language, client) = (interaction.language, asking.client());
     let is_open = context.app.registration(&context.issuer) == Registration::Open;
     let way = |path| address(context, path, &sealed);
@@ -76,8 +119,10 @@ pub(super) fn page(
         client_logo: client.and_then(|client| client.displayed_in("logo_uri", language.tag())),
         cancel_action: action.clone(),
         action,
+        ways: ways(context, interaction, &sealed, unknown_passkey)?,
+        stage: stage(context, typed.is_some()),
         csrf: interaction.csrf_token(context, Purpose::Login, ""),
-        login_hint: username,
+        login_hint: typed.or(hint),
         forgot_uri: Some(way(FORGOT_PASSWORD)),
         register_uri: is_open.then(|| way(REGISTER)),
         magic_link_action: None,
@@ -96,13 +141,42 @@ pub(super) fn page(
     Ok(response)
 }
 
+fn ways(
+    context: &Context,
+    interaction: &Interaction<PendingAuthorization>,
+    sealed: &str,
+    unknown: Option<String>,
+) -> Result<LoginWays, Failure> {
+    let has_passkeys = offers(context, SignInMethod::Passkey);
+    let prompt = has_passkeys.then(|| prompt(context, interaction, (PASSKEY_PATH, sealed), unknown));
+    let has_codes = offers(context, SignInMethod::EmailCode);
+    let password = offers(context, SignInMethod::Password);
+    Ok(LoginWays {
+        password,
+        passkey: prompt.transpose()?,
+        email_code: has_codes.then(|| address(context, EMAIL_CODE_PATH, sealed)),
+        asks_for_support: password && has_passkeys && context.issuer.settings.load().offer_passkey,
+    })
+}
+
+fn stage(context: &Context, has_name: bool) -> LoginStage {
+    match context.issuer.settings.load().sign_in_page {
+        SignInPage::AllAtOnce => LoginStage::AllAtOnce,
+        SignInPage::IdentifierFirst if has_name => LoginStage::Proof,
+        SignInPage::IdentifierFirst => LoginStage::Identifier,
+    }
+}
+
 /// The status of an attempt, for browsers and password managers.
 const fn status(error: Option<LoginError>) -> StatusCode {
     match error {
         None => StatusCode::OK,
         // RFC 9110 15.5.4: the credentials in the request are insufficient. 401 would need a challenge of HTTP
         // authentication.
-        Some(LoginError::InvalidCredentials | LoginError::Expired) => StatusCode::FORBIDDEN,
+        Some(LoginError::InvalidCredentials | LoginError::PasskeyRefused | LoginError::Expired) => {
+            StatusCode::FORBIDDEN
+        }
+        Some(LoginError::NameMissing) => StatusCode::BAD_REQUEST,
         Some(LoginError::TooManyAttempts { .. }) => StatusCode::TOO_MANY_REQUESTS,
         Some(LoginError::Busy) => StatusCode::SERVICE_UNAVAILABLE,
     }

@@ -1,47 +1,70 @@
-//! The second factor of a sign-in by password: a code of the person's generator, or a recovery code. Who must bring one and has
-//! none sets a generator up on the way.
+//! The second factor of a sign-in: a code of the person's generator, a recovery code, or a passkey. Who must bring one and has
+//! none sets a generator up on the way. A session steps up by the same page.
 //!
-//! Between the two pages nothing is stored: what the password proved is sealed into the interaction, for ten minutes and for
+//! Between the two pages nothing is stored: what was proven is sealed into the interaction, for ten minutes and for
 //! the browser in which it was typed, together with a digest of the password's hash. So a changed password ends it.
 
 use std::sync::Arc;
 
 use axum::response::Response;
+use symbolon_protocol::authenticator::AuthenticatorSet;
 use symbolon_protocol::authorize::decide::denied;
 use symbolon_protocol::client::Client;
+use symbolon_protocol::id::Sid;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::Reason;
 use symbolon_protocol::settings::SecondFactor;
 use symbolon_protocol::sign_in::totp::TotpSecret;
-use symbolon_protocol::sign_in::{Policy, Proven, Step, next_step};
-use symbolon_protocol::user::{PasswordHash, User};
+use symbolon_protocol::sign_in::{Factor, Policy, Proven, Step, next_step};
+use symbolon_protocol::user::User;
 
 use crate::authorize::{refuse, resume};
-use crate::first_factor::FirstFactor;
+use crate::first_factor::{FirstFactor, Proof, Takes};
 use crate::interaction::{Asking, Interaction, Page, PendingAuthorization, session_of};
-use crate::second_factor_attempt::Attempt;
+use crate::login_page::append;
+use crate::second_factor_attempt::{Attempt, Refused};
 use crate::signed_in::signed_in;
-use crate::{second_factor_page, second_factor_setup};
+use crate::{remembered_device, second_factor_page, second_factor_setup};
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure};
+
+/// What was proven, and what it needs beside it.
+pub(super) struct Assessed {
+    /// The factors, with a remembered device if one stands in for the second.
+    pub(super) proven: Proven,
+    /// What comes next.
+    pub(super) step: Step,
+    /// What the user has enrolled.
+    pub(super) set: AuthenticatorSet,
+}
 
 /// What a sign-in needs after what is proven. `client`: the one that asks for it, if one does.
 ///
 /// # Errors
 /// [`Failure`]: the store is out of reach.
-pub(super) async fn step(
-    context: &Context,
+pub(super) async fn assess(
+    call: &mut Call,
     client: Option<&Arc<Client>>,
     user: &User,
-    proven: &Proven,
-) -> Result<Step, Failure> {
-    let Context { app, issuer, .. } = context;
-    let enrolled = app.store.authenticators(&issuer.id, &user.id).await?;
-    let settings = issuer.settings.load();
+    proven: Proven,
+) -> Result<Assessed, Failure> {
+    let Context { app, issuer, .. } = &call.context;
+    let set = app.store.authenticators(&issuer.id, &user.id).await?.set;
+    let settings = issuer.settings.load_full();
     let asked = client.map_or(settings.second_factor, |client| settings.second_factor_for(&client.settings));
-    let policy = Policy { needs_second_factor: asked == SecondFactor::Required };
-    Ok(next_step(proven, policy, &enrolled.set))
+    let (policy, now) = (Policy { needs_second_factor: asked == SecondFactor::Required }, app.now());
+    let step = next_step(&proven, policy, &set);
+    // Whoever comes for the account pages is about to change what proves who they are: that needs the factor itself.
+    if matches!(step, Step::Prove(_))
+        && client.is_some()
+        && remembered_device::days(issuer) > 0
+        && remembered_device::is_remembered(call, &user.id, &set).await?
+    {
+        let proven = proven.and(Factor::RememberedDevice, now);
+        return Ok(Assessed { step: next_step(&proven, policy, &set), proven, set });
+    }
+    Ok(Assessed { proven, step, set })
 }
 
 /// Whether something is still to be proven.
@@ -49,19 +72,19 @@ pub(super) fn is_needed(step: &Step) -> bool {
     matches!(step, Step::Prove(_) | Step::Enrol)
 }
 
-/// Asks for the second factor of somebody whose password was right.
+/// Asks for the second factor of somebody who has proven a first one.
 ///
 /// # Errors
 /// [`Failure`]
 pub(super) async fn begin(
     call: &mut Call,
     mut interaction: Interaction<PendingAuthorization>,
-    (user, hash): (&User, &PasswordHash),
+    (user, proof): (&User, Proof),
     step: &Step,
 ) -> Result<Response, Failure> {
     let app = &call.context.app;
     let new_secret = (*step == Step::Enrol).then(|| TotpSecret::draw(&*app.random));
-    let first = FirstFactor::new(user, hash, app.now(), new_secret.as_ref());
+    let first = FirstFactor::new(user, proof, app.now(), (Takes::of_step(step), new_secret.as_ref()));
     interaction.pending.first_factor = Some(Box::new(first));
     second_factor_page::ask(call, interaction, Page::Other).await
 }
@@ -71,8 +94,9 @@ pub(super) async fn begin(
 /// # Errors
 /// [`Failure`]
 pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
+    let form = call.received.form.clone();
+    let params = Params::parse(&form)?;
     let Call { context, received, client, .. } = &mut *call;
-    let params = Params::parse(&received.form)?;
     let interaction = Interaction::<PendingAuthorization>::open(context, received, &params)?;
     let asking = Asking::of(context, &interaction.pending).await?;
     *client = asking.client().cloned();
@@ -82,28 +106,66 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
         context.refused(RefusedRequest::anonymous(Reason::SignInFormExpired.into(), asking.client_id()));
         return resume_without_proof(call, interaction).await;
     };
-    let code = params.get("code")?.unwrap_or_default().to_owned();
     if params.get("cancel")?.is_some() {
         return refuse(call, &interaction.pending, denied()).await;
     }
-    if let Some((id, session)) = session_of(&call.context, &call.received, &mut call.durable).await?
-        && interaction.session_id(&call.context, &session.user) == id
+    let present = session_of(&call.context, &call.received, &mut call.durable).await?;
+    if let Some((id, session)) = &present
+        && interaction.session_id(&call.context, &session.user) == *id
     {
         // The form was sent twice, and the answer to the first one has signed this browser in.
-        return signed_in(call, interaction, id, &session).await;
+        return signed_in(call, interaction, id.clone(), session).await;
+    }
+    if first.is_voluntary() && params.get("skip")?.is_some() {
+        return stay(call, interaction, present.map(|(_, session)| session.sid.clone())).await;
     }
     let context = call.context.clone();
-    let attempt = Attempt { context: &context, asking: &asking, first: &first };
+    let present = present.filter(|(_, session)| first.is_session(session)).map(|(id, _)| id);
+    let attempt = Attempt { context: &context, asking: &asking, first: &first, session: present };
+    let code = params.get("code")?.unwrap_or_default();
     if let Some(secret) = first.new_secret() {
-        return second_factor_setup::submit(call, interaction, (&attempt, &secret), &code).await;
+        return second_factor_setup::submit(call, interaction, (&attempt, &secret), code).await;
     }
-    match attempt.check(&code).await? {
-        Ok(proven) => match attempt.sign_in(call, &interaction, &proven).await? {
-            Some((id, session)) => signed_in(call, interaction, id, &session).await,
-            None => resume_without_proof(call, interaction).await,
-        },
-        Err(error) => attempt.again(&interaction, error).await,
+    let proven = match params.get("credential")?.filter(|credential| !credential.is_empty()) {
+        Some(credential) => attempt.check_passkey(call, &interaction, credential).await?,
+        None => attempt.check(code).await?.map_err(Refused::from),
+    };
+    match proven {
+        Ok(proven) => {
+            let remember = params.get("remember")? == Some("true");
+            complete(call, interaction, &attempt, (&proven, remember)).await
+        }
+        Err(refused) => attempt.again(&interaction, refused).await,
     }
+}
+
+/// Begins the session, and goes on.
+async fn complete(
+    call: &mut Call,
+    interaction: Interaction<PendingAuthorization>,
+    attempt: &Attempt<'_>,
+    (proven, remember): (&Proven, bool),
+) -> Result<Response, Failure> {
+    let Some((id, session)) = attempt.sign_in(call, &interaction, proven).await? else {
+        return resume_without_proof(call, interaction).await;
+    };
+    let cookie = match remember {
+        true => remembered_device::cookie(&call.context, &session.user).await?,
+        false => None,
+    };
+    let mut response = signed_in(call, interaction, id, &session).await?;
+    append(response.headers_mut(), cookie);
+    Ok(response)
+}
+
+/// Goes on with the session as it is: what the client would like is voluntary.
+async fn stay(
+    call: &mut Call,
+    mut interaction: Interaction<PendingAuthorization>,
+    sid: Option<Sid>,
+) -> Result<Response, Failure> {
+    interaction.pending.stays_at = sid;
+    resume_without_proof(call, interaction).await
 }
 
 /// Begins again with the password.

@@ -13,11 +13,12 @@ use symbolon_protocol::sign_in::{Factor, Proven, recovery_code};
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::port::AuthenticatorUpdate;
 
-use crate::first_factor::{FirstFactor, hash_digest};
+use crate::first_factor::{FirstFactor, Proof, hash_digest};
 use crate::interaction::{Asking, Interaction, PendingAuthorization};
+use crate::passkey_attempt::{self, RefusedOnPage};
 use crate::refusal_pause::refusal_pause;
 use crate::session_begin::{SignIn, begin_for};
-use crate::{second_factor_page, session_quota};
+use crate::{email_code_attempt, second_factor_page, session_quota};
 use symbolon_app::audit::{Actor, RefusedRequest};
 use symbolon_app::http::{Call, Context, Failure};
 use symbolon_app::issuer::IssuerState;
@@ -34,6 +35,22 @@ pub(super) struct Attempt<'a> {
     pub(super) context: &'a Context,
     pub(super) asking: &'a Asking,
     pub(super) first: &'a FirstFactor,
+    /// The browser's session, if that is the first factor.
+    pub(super) session: Option<SessionId>,
+}
+
+/// What was wrong with an attempt.
+pub(super) struct Refused {
+    /// What the person is told.
+    pub(super) error: SecondFactorError,
+    /// The id of a passkey that nobody has.
+    pub(super) unknown_passkey: Option<String>,
+}
+
+impl From<SecondFactorError> for Refused {
+    fn from(error: SecondFactorError) -> Self {
+        Self { error, unknown_passkey: None }
+    }
 }
 
 impl Attempt<'_> {
@@ -45,7 +62,56 @@ impl Attempt<'_> {
         let client = self.asking.client_id();
         let factor = use_code(self.context, &self.first.user, typed, client).await?;
         let now = self.context.app.now();
-        Ok(factor.map(|factor| Proven::by(Factor::Password, self.first.at).and(factor, now)))
+        Ok(factor.map(|factor| self.first.proven().and(factor, now)))
+    }
+
+    /// What is proven with a passkey of the same person.
+    ///
+    /// # Errors
+    /// [`Failure`]: the store is out of reach.
+    pub(super) async fn check_passkey(
+        &self,
+        call: &mut Call,
+        interaction: &Interaction<PendingAuthorization>,
+        credential: &str,
+    ) -> Result<Result<Proven, Refused>, Failure> {
+        let Context { app, issuer, .. } = self.context;
+        let user = &self.first.user;
+        if let Err(error) = self.begin() {
+            return Ok(Err(error.into()));
+        }
+        match passkey_attempt::prove(call, interaction, credential).await {
+            Ok(by) if by.user.id == *user => {
+                app.rate_limits.right_second_factor(&issuer.id, user);
+                let factor = Factor::Passkey { is_synced: by.is_synced };
+                Ok(Ok(self.first.proven().and(factor, app.now())))
+            }
+            Ok(_) => {
+                self.failed(Refusal::about(Reason::PasskeyUnknown, Details::of_user(user)));
+                Ok(Err(SecondFactorError::PasskeyRefused.into()))
+            }
+            Err(RefusedOnPage { failure: Failure::OAuth(mut error), unknown }) => {
+                self.failed(error.take_refusal());
+                Ok(Err(Refused { error: SecondFactorError::PasskeyRefused, unknown_passkey: unknown }))
+            }
+            Err(RefusedOnPage { failure, .. }) => Err(failure),
+        }
+    }
+
+    /// Counts an attempt.
+    fn begin(&self) -> Result<(), SecondFactorError> {
+        let Context { app, issuer, .. } = self.context;
+        let counted = app.rate_limits.check_second_factor(&issuer.id, &self.first.user, app.now());
+        counted.map_err(|Limited { retry_after_seconds }| {
+            self.refused(Reason::SignInRateLimited);
+            SecondFactorError::TooManyAttempts { retry_after_seconds }
+        })
+    }
+
+    /// Notes an attempt that proved nothing, in the audit log too.
+    fn failed(&self, refusal: Refusal) {
+        let request = RefusedRequest::anonymous(refusal, self.asking.client_id());
+        self.context.sign_in_failed(RefusedRequest { actor: Actor::User, ..request });
     }
 
     fn refused(&self, reason: Reason) {
@@ -76,16 +142,27 @@ impl Attempt<'_> {
         Ok(begun)
     }
 
-    /// Whether the password is still the one that was proven, and the user may sign in.
+    /// Whether the first factor still proves what it proved, and the user may sign in.
     ///
     /// # Errors
     /// [`Failure`]: the store is out of reach.
     pub(super) async fn is_still(&self) -> Result<bool, Failure> {
         let Context { app, issuer, .. } = self.context;
         let user = &self.first.user;
-        let stored = app.store.passwords_of(&issuer.id, std::slice::from_ref(user)).await?;
-        let is_same =
-            stored.first().and_then(Option::as_ref).is_some_and(|hash| hash_digest(hash) == self.first.hash);
+        let is_same = match &self.first.proof {
+            Proof::Password { hash } => {
+                let stored = app.store.passwords_of(&issuer.id, std::slice::from_ref(user)).await?;
+                stored.first().and_then(Option::as_ref).is_some_and(|own| hash_digest(own) == *hash)
+            }
+            Proof::EmailCode { address } => {
+                let owner = email_code_attempt::owner(self.context, user, address).await?;
+                owner.is_some_and(|user| user.email_verified)
+            }
+            Proof::Session { .. } => match &self.session {
+                Some(id) => app.store.session(&issuer.id, id, app.now()).await?.value.is_some(),
+                None => false,
+            },
+        };
         Ok(is_same && app.store.user(&issuer.id, user).await?.is_some_and(|user| user.may_sign_in()))
     }
 
@@ -96,12 +173,13 @@ impl Attempt<'_> {
     pub(super) async fn again(
         &self,
         interaction: &Interaction<PendingAuthorization>,
-        error: SecondFactorError,
+        refused: impl Into<Refused>,
     ) -> Result<Response, Failure> {
+        let Refused { error, unknown_passkey } = refused.into();
         if matches!(error, SecondFactorError::TooManyAttempts { .. }) {
             tokio::time::sleep(refusal_pause(&*self.context.app.random)).await;
         }
-        second_factor_page::page(self.context, interaction, self.asking, Some(error))
+        second_factor_page::page(self.context, interaction, self.asking, (Some(error), unknown_passkey))
     }
 }
 

@@ -6,6 +6,8 @@ use symbolon_pages::{SecondFactorError, SecondFactorPage, SecondFactorSetup};
 
 use crate::interaction::{Asking, Interaction, Page, PendingAuthorization, address, fits_address};
 use crate::login_page::append;
+use crate::passkey_attempt::prompt;
+use crate::remembered_device;
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect};
 
@@ -26,14 +28,14 @@ pub(super) async fn ask(
     let is_shown_here = on == Page::SecondFactor && !call.received.is_post();
     if is_shown_here || !fits_address(&sealed) {
         let asking = Asking::of(&call.context, &interaction.pending).await?;
-        return page(&call.context, &interaction, &asking, None);
+        return page(&call.context, &interaction, &asking, (None, None));
     }
     let mut response = redirect(call.received.is_post(), &address(&call.context, PATH, &sealed));
     append(response.headers_mut(), interaction.browser.cookie(&call.context.issuer));
     Ok(response)
 }
 
-/// The page, before or after an attempt.
+/// The page, before or after an attempt: what was wrong, and the id of a passkey that was brought and that nobody has.
 ///
 /// # Errors
 /// [`Failure`]: the page cannot be rendered.
@@ -41,7 +43,7 @@ pub(super) fn page(
     context: &Context,
     interaction: &Interaction<PendingAuthorization>,
     asking: &Asking,
-    error: Option<SecondFactorError>,
+    (error, unknown_passkey): (Option<SecondFactorError>, Option<String>),
 ) -> Result<Response, Failure> {
     let internal = |error: String| Failure::Internal(error);
     let first = interaction.pending.first_factor.as_ref();
@@ -52,8 +54,17 @@ pub(super) fn page(
         SecondFactorSetup::new(key_uri.expose(), secret.typed_form().expose())
     });
     let sealed = interaction.seal(context)?;
+    let takes = first.takes;
+    let passkey = takes.passkey.then(|| prompt(context, interaction, (PATH, &sealed), unknown_passkey));
+    // A generator that is being set up is not yet what the browser could stand in for; nor is one for the account pages.
+    let may_remember = setup.is_none() && asking.client().is_some();
+    let remember_days = if may_remember { remembered_device::days(&context.issuer) } else { 0 };
     let language = interaction.language;
     let page = SecondFactorPage {
+        takes_code: takes.code,
+        passkey: passkey.transpose()?,
+        remember_days,
+        may_skip: first.is_voluntary(),
         language,
         issuer_name,
         client_name: asking.display_name(language),
@@ -82,7 +93,7 @@ pub(super) fn page(
 const fn status(error: Option<SecondFactorError>) -> StatusCode {
     match error {
         None => StatusCode::OK,
-        Some(SecondFactorError::Wrong) => StatusCode::FORBIDDEN,
+        Some(SecondFactorError::Wrong | SecondFactorError::PasskeyRefused) => StatusCode::FORBIDDEN,
         Some(SecondFactorError::TooManyAttempts { .. }) => StatusCode::TOO_MANY_REQUESTS,
     }
 }

@@ -6,7 +6,7 @@ use symbolon_pages::{RecoveryCodesPage, SecondFactorError};
 use symbolon_protocol::authenticator::Totp;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::sign_in::totp::TotpSecret;
-use symbolon_protocol::sign_in::{Factor, Proven, recovery_code};
+use symbolon_protocol::sign_in::{Factor, recovery_code};
 use symbolon_store::port::AuthenticatorUpdate;
 
 use crate::credential_news;
@@ -51,7 +51,7 @@ pub(super) async fn submit(
     if let Some(owner) = app.store.user(&issuer.id, user).await? {
         credential_news::tell(context, &call.received, &owner, Message::NewGenerator { at: now }).await;
     }
-    let proven = Proven::by(Factor::Password, attempt.first.at).and(Factor::Totp, now);
+    let proven = attempt.first.proven().and(Factor::Totp, now);
     let Some((id, session)) = attempt.sign_in(call, &interaction, &proven).await? else {
         return begin_again(attempt, interaction);
     };

@@ -4,9 +4,9 @@ use axum::response::Response;
 use symbolon_protocol::session::{Session, SessionId};
 
 use crate::authorize::resume;
-use crate::interaction::{Interaction, Page, PendingAuthorization};
-use crate::login_page;
-use symbolon_app::http::{Call, Failure, set_cookie};
+use crate::interaction::{Interaction, Page, PendingAuthorization, address, fits_address};
+use crate::{login_page, passkey_offer_page};
+use symbolon_app::http::{Call, Failure, redirect, set_cookie};
 
 /// Continues the request of an interaction after the person has signed in.
 pub(super) async fn signed_in(
@@ -19,7 +19,25 @@ pub(super) async fn signed_in(
     let (context, now) = (call.context.clone(), call.context.app.now());
     let lives = session.expires_at.since(now);
     let cookie = set_cookie(&context.issuer, &context.issuer.cookie, id.expose(), lives);
-    let mut response = resume(call, interaction, Some(id), Page::Login).await?;
+    let mut response = match interaction.pending.offer_passkey {
+        true => offer_passkey(call, interaction, id).await?,
+        false => resume(call, interaction, Some(id), Page::Login).await?,
+    };
     login_page::append(response.headers_mut(), cookie);
     Ok(response)
+}
+
+/// Leads to the offer of a passkey. It is no more than an offer: a request that is too long for an address goes on.
+async fn offer_passkey(
+    call: &mut Call,
+    mut interaction: Interaction<PendingAuthorization>,
+    id: SessionId,
+) -> Result<Response, Failure> {
+    let sealed = interaction.seal(&call.context)?;
+    if fits_address(&sealed) {
+        let to = address(&call.context, passkey_offer_page::PATH, &sealed);
+        return Ok(redirect(call.received.is_post(), &to));
+    }
+    interaction.pending.offer_passkey = false;
+    resume(call, interaction, Some(id), Page::Login).await
 }

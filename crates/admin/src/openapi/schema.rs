@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use symbolon_protocol::client_secret::LONGEST_KEPT;
 use symbolon_protocol::pkce::PkcePolicy;
 use symbolon_protocol::redirect_uri::RedirectUriForm;
+use symbolon_protocol::sign_in::acr::Acr;
 use symbolon_protocol::sign_in::puzzle;
 use symbolon_protocol::token::access_token::AccessTokenTyp;
 use symbolon_protocol::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
@@ -117,6 +118,19 @@ fn id_token_claims() -> Value {
 
 fn second_factor() -> Value {
     json!({ "type": "string", "enum": ["optional", "required"] })
+}
+
+fn sign_in_methods() -> Value {
+    json!({
+        "type": ["array", "null"],
+        "minItems": 1,
+        "items": { "type": "string", "enum": ["password", "passkey", "email_code"] },
+        "description": "`null`: password and passkey, and `email_code` where mail is configured.",
+    })
+}
+
+fn acr_values() -> Value {
+    json!({ "type": "array", "items": { "type": "string", "enum": Acr::ALL.map(Acr::as_str) } })
 }
 
 fn registration() -> Value {
@@ -283,6 +297,7 @@ fn clients() -> Schemas {
             ("access_token_audiences", texts()),
             ("allowed_redirect_origins", texts()),
             ("default_max_age", seconds()),
+            ("default_acr_values", acr_values()),
             ("settings", overrides),
             ("logo_uri", text()),
             ("client_uri", text()),
@@ -501,6 +516,10 @@ fn settings() -> Schemas {
             ("audience_is_issuer", flag()),
             ("id_token_claims", id_token_claims()),
             ("second_factor", second_factor()),
+            ("sign_in_methods", sign_in_methods()),
+            ("sign_in_page", json!({ "type": "string", "enum": ["all_at_once", "identifier_first"] })),
+            ("offer_passkey", flag()),
+            ("remember_device_days", number()),
             ("registration", registration()),
             ("registration_puzzle", json!({ "type": "integer", "minimum": 0, "maximum": puzzle::MOST_BITS })),
             ("branding", branding()),

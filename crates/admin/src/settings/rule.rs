@@ -28,6 +28,10 @@ const YEAR: u64 = 365 * DAY;
 const LONGEST_ACCESS_TOKEN: u64 = 30 * DAY;
 const _: () = assert!(LONGEST_ACCESS_TOKEN <= KEPT_AT_LEAST.as_secs());
 
+/// For how long a device may stand in for a second factor, in seconds. What ends it is a tombstone.
+const LONGEST_DEVICE: u64 = 30 * DAY;
+const _: () = assert!(LONGEST_DEVICE < KEPT_AT_LEAST.as_secs());
+
 /// The longest lifetime of a refresh-token family, in seconds.
 const LONGEST_FAMILY: u64 = 10 * YEAR;
 const _: () = assert!(LONGEST_FAMILY <= LONGEST_LIFE.as_secs());
@@ -49,6 +53,10 @@ pub(crate) fn document(settings: &IssuerSettings) -> Map<String, Value> {
         document.entry(name).or_insert_with(|| Value::Array(Vec::new()));
     }
     document.entry("second_factor").or_insert_with(|| "optional".into());
+    document.entry("sign_in_methods").or_insert(Value::Null);
+    document.entry("sign_in_page").or_insert_with(|| "all_at_once".into());
+    document.entry("offer_passkey").or_insert(Value::Bool(true));
+    document.entry("remember_device_days").or_insert_with(|| 0.into());
     document.entry("self_deletion").or_insert(Value::Bool(false));
     document.entry("registration").or_insert(Value::Null);
     document.entry("registration_puzzle").or_insert_with(|| 0.into());
@@ -131,6 +139,7 @@ pub(crate) fn check(settings: &IssuerSettings) -> Result<(), AdminError> {
         ("refresh_retry_window", settings.refresh_retry_window, 0, 60),
         ("key_rotation_days", days(settings.key_rotation_days), 0, 10 * YEAR),
         ("audit_days", days(settings.audit_days), DAY, 10 * YEAR),
+        ("remember_device_days", days(settings.remember_device_days), 0, LONGEST_DEVICE),
     ];
     for (name, span, least, most) in spans {
         if !(least..=most).contains(&span.as_secs()) {

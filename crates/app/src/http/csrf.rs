@@ -31,6 +31,8 @@ pub enum Purpose {
     Login,
     /// Proving a second factor, or setting one up.
     SecondFactor,
+    /// Creating a passkey after signing in, or not now.
+    PasskeyOffer,
     /// Allowing or denying consent.
     Consent,
     /// Signing out.
@@ -56,6 +58,7 @@ impl Purpose {
         match self {
             Self::Login => b"login",
             Self::SecondFactor => b"second-factor",
+            Self::PasskeyOffer => b"passkey-offer",
             Self::Consent => b"consent",
             Self::Logout => b"logout",
             Self::Account => b"account",

@@ -34,6 +34,7 @@ use symbolon_protocol::issuer::Issuer;
 use symbolon_protocol::pkce::PkcePolicy;
 use symbolon_protocol::precis::login_key;
 use symbolon_protocol::settings::IssuerSettings;
+use symbolon_protocol::sign_in::method::SignInMethods;
 
 /// The state of one issuer.
 pub struct IssuerState {
@@ -118,6 +119,11 @@ impl IssuerState {
     /// Whether pages at an origin, as browsers send it, may call the login API: its own, and those of the setting.
     pub fn allows_origin(&self, origin: &str) -> bool {
         origin == self.origin() || self.settings.load().login_api_origins.iter().any(|own| own.allows(origin))
+    }
+
+    /// The methods by which people sign in on its pages. `has_mail`: mail can arrive somewhere.
+    pub fn sign_in_methods(&self, has_mail: bool) -> SignInMethods {
+        self.settings.load().sign_in_methods.unwrap_or_else(|| SignInMethods::usual(has_mail))
     }
 
     /// Whether the issuer's URL is https, so that its cookies can be `Secure`.

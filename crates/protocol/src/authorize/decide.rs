@@ -6,12 +6,12 @@ use super::request::AuthorizationRequest;
 use crate::client::{Client, GrantType};
 use crate::consent::Consent;
 use crate::error::{ErrorCode, OAuthError};
-use crate::id::UserId;
+use crate::id::{Sid, UserId};
 use crate::id_token_hint::IdTokenHint;
 use crate::redirect_uri;
 use crate::refusal::{Details, Reason};
 use crate::scope::{OFFLINE_ACCESS, Scope};
-use crate::session::{AuthenticationMethod, Session};
+use crate::session::Session;
 use crate::time::Timestamp;
 
 /// What the person has done on the provider's pages for this request, as its sealed interaction says.
@@ -21,6 +21,8 @@ pub struct InteractionSoFar<'a> {
     pub signed_in_at: Option<Timestamp>,
     /// The user and scopes of the consent. Counts only while the same user is signed in.
     pub allowed: Option<(&'a UserId, &'a Scope)>,
+    /// The session that was found to have nothing to step up with: `acr_values` is voluntary.
+    pub stays_at: Option<&'a Sid>,
 }
 
 /// What happens next.
@@ -36,6 +38,9 @@ pub enum Decision {
         /// Whether there is a session whose user must authenticate again.
         reauthenticate: bool,
     },
+    /// The page that asks for one factor more, if the person has one: the session has none of the classes that
+    /// `acr_values` names.
+    StepUp,
     /// The consent page.
     Consent {
         /// The scopes to ask for.
@@ -71,8 +76,12 @@ pub fn decide(
         return ask_or(silent, Decision::Login { reauthenticate: true }, Reason::SignInTooOld, user);
     }
     // A session may be older than the setting, or begun for a client that does not require it.
-    if request.needs_second_factor && !session.amr.contains(AuthenticationMethod::Mfa) {
+    if request.needs_second_factor && !session.amr.satisfies_second_factor() {
         return ask_or(silent, Decision::Login { reauthenticate: true }, Reason::SecondFactorNeeded, user);
+    }
+    // OpenID Connect Core 3.1.2.1, 5.5.1.1: voluntary, so a silent request is answered with what was proven.
+    if !request.acr.is_empty() && !silent && must_step_up(request, session, interaction) {
+        return Decision::StepUp;
     }
     let scope = grantable(request, client, consent);
     if scope.is_empty() {
@@ -95,6 +104,11 @@ pub fn decide(
         return Decision::Issue { scope };
     }
     ask_or(silent, Decision::Consent { scopes: scope }, Reason::ConsentMissing, user)
+}
+
+/// Whether the person is to be asked for one factor more.
+fn must_step_up(request: &AuthorizationRequest<'_>, session: &Session, so_far: InteractionSoFar<'_>) -> bool {
+    request.acr.satisfied_by(session.amr).is_none() && so_far.stays_at != Some(&session.sid)
 }
 
 /// RFC 8252 8.6: a remembered consent is not enough if any program on the device could have sent the request in the

@@ -10,6 +10,7 @@ use crate::redirect_uri;
 use crate::refusal::{self, Details, Reason};
 use crate::scope::{self, OPENID, Scope};
 use crate::settings::{IssuerSettings, SecondFactor};
+use crate::sign_in::acr::RequestedAcr;
 use crate::token::resource;
 
 /// The longest `nonce`, in bytes of its JSON form.
@@ -142,6 +143,8 @@ pub struct AuthorizationRequest<'p> {
     pub resource: Vec<&'p str>,
     /// Whether the sign-in must have had a second factor, by the settings of issuer and client.
     pub needs_second_factor: bool,
+    /// The classes of authentication that are asked for: the request's, else the client's default.
+    pub acr: RequestedAcr,
 }
 
 /// The id of the client to load.
@@ -231,6 +234,7 @@ impl<'p> AuthorizationRequest<'p> {
             id_token_hint: sent.id_token_hint.value(),
             ui_locales: sent.ui_locales.value(),
             resource: Vec::new(),
+            acr: requested_acr(sent, client),
             needs_second_factor: settings.second_factor_for(&client.settings) == SecondFactor::Required,
         })
     }
@@ -284,7 +288,7 @@ macro_rules! recognised {
 
 recognised! {
     client_id redirect_uri response_type response_mode scope state nonce prompt max_age login_hint
-    id_token_hint ui_locales code_challenge code_challenge_method request request_uri registration
+    id_token_hint ui_locales acr_values code_challenge code_challenge_method request request_uri registration
 }
 
 /// RFC 6749 3.1.2.3, RFC 9700 2.1: the redirect URI must be a registered one. It is required in every request, as
@@ -412,6 +416,11 @@ fn max_age(sent: &Sent<'_>, client: &Client) -> Result<Option<u64>, OAuthError> 
                 .about(Details::of("max_age").sent(text))
         }),
     }
+}
+
+/// OpenID Connect Registration 2: `acr_values` overrides `default_acr_values`.
+fn requested_acr(sent: &Sent<'_>, client: &Client) -> RequestedAcr {
+    sent.acr_values.value().map_or(client.default_acr_values, RequestedAcr::parse)
 }
 
 fn nonce<'p>(sent: &Sent<'p>) -> Result<Option<&'p str>, OAuthError> {

@@ -52,6 +52,7 @@ impl Issuance<'_> {
             session_expires_at: self.session.expires_at,
             expires_at: self.now + lifetimes.code,
             resources: request.resource.iter().map(|own| (*own).to_owned()).collect(),
+            acr: request.acr.satisfied_by(self.session.amr),
         }
     }
 }

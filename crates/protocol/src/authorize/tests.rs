@@ -18,6 +18,7 @@ use crate::scope::Scope;
 use crate::session::{Amr, AuthenticationMethod, Session};
 use crate::session_management::SessionState;
 use crate::settings::{ClientOverrides, IssuerSettings, SecondFactor};
+use crate::sign_in::acr::RequestedAcr;
 use crate::time::Timestamp;
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
@@ -293,6 +294,7 @@ struct Case {
     hint: IdTokenHint,
     signed_in_at: Option<Timestamp>,
     allowed: Option<(UserId, Scope)>,
+    stays_at: Option<Sid>,
 }
 
 impl Case {
@@ -306,6 +308,7 @@ impl Case {
             hint: IdTokenHint::Absent,
             signed_in_at: None,
             allowed: None,
+            stays_at: None,
         }
     }
 
@@ -323,6 +326,7 @@ impl Case {
         let done = InteractionSoFar {
             signed_in_at: self.signed_in_at,
             allowed: self.allowed.as_ref().map(|(u, s)| (u, s)),
+            stays_at: self.stays_at.as_ref(),
         };
         decide(&request, &self.client, session, &self.hint, done, NOW)
     }
@@ -615,4 +619,27 @@ fn a_session_without_a_second_factor_is_not_enough_where_one_is_required() {
         session.amr = session.amr.with(AuthenticationMethod::Mfa);
     };
     Case::new(&[]).with(required).with(proven).issues("openid profile");
+}
+
+/// OpenID Connect Core 3.1.2.1, 5.5.1.1: the classes are voluntary.
+#[test]
+fn a_request_for_a_class_asks_for_one_factor_more_and_is_answered_without() {
+    const TWO: (&str, &str) = ("acr_values", "urn:symbolon:acr:2");
+    assert_eq!(Case::new(&[TWO]).decide(), Decision::StepUp);
+    let by_default =
+        |case: &mut Case| case.client.default_acr_values = RequestedAcr::parse("phr urn:symbolon:acr:2");
+    assert_eq!(Case::new(&[]).with(by_default).decide(), Decision::StepUp);
+    Case::new(&[("acr_values", "urn:symbolon:acr:1")]).with(by_default).issues("openid profile");
+    Case::new(&[("acr_values", "gold")]).issues("openid profile");
+    Case::new(&[TWO, NONE]).issues("openid profile");
+    Case::new(&[TWO]).with(|case| case.stays_at = Some(session().sid)).issues("openid profile");
+    Case::new(&[TWO])
+        .with(|case| case.stays_at = Some(Sid::trusted("another")))
+        .with(|case| case.session = None)
+        .asks_login(false);
+    let proven = |case: &mut Case| {
+        let session = case.session.as_mut().unwrap();
+        session.amr = session.amr.with(AuthenticationMethod::Mfa);
+    };
+    Case::new(&[TWO]).with(proven).issues("openid profile");
 }

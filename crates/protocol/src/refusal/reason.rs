@@ -287,14 +287,17 @@ reasons! {
         SignInFormExpired "sign_in_form_expired"
             "The login form was not accepted: it is too old, or its cookie is missing, or it came from another site."
             "Let the person send the form again. If it lasts, look whether the browser keeps the provider's cookies and a proxy changes `Origin` or `Host`.";
+        SignInMethodOff "sign_in_method_off"
+            "Somebody tried to sign in by a method that the issuer does not offer."
+            "Add it to the issuer's setting `sign_in_methods`, or let the person reload the page: it shows those that are offered.";
         SecondFactorWrong "second_factor_wrong"
-            "The password was right, and the code is neither a current one of the user's generator nor an unused recovery code."
+            "The first factor was right, and the code is neither a current one of the user's generator nor an unused recovery code."
             "Let the person wait for the next code: each counts once. If none is right, the clock of the phone may be wrong. If phone and recovery codes are lost, remove the generator with `symbolon user authenticators USER --remove totp`.";
         EmailCodeWrong "email_code_wrong"
             "The code is not the one that was sent, or nobody has the address that was typed."
             "Let the person look at the latest mail, and at the address.";
         EmailCodeExpired "email_code_expired"
-            "The code was sent more than five minutes ago."
+            "The code was sent too long ago: it is valid for five minutes at the login API, and for ten on the pages."
             "Let the person have a new code sent. If mails take that long, look at the mail server.";
         EmailCodeOtherAddress "email_code_other_address"
             "The code was sent to another address than the one that came with it."
@@ -306,7 +309,7 @@ reasons! {
             "The browser has no cookie of a code that was sent: it is another one, or it keeps no cookies."
             "Use the browser that asked for the code. Scripts must send their requests with credentials.";
         PasskeyChallengeUnknown "passkey_challenge_unknown"
-            "The challenge is not one of this issuer's, is older than five minutes, was answered already, or was given to another page or for something else."
+            "The challenge is not one of this issuer's, is too old (five minutes, on pages ten), was answered already, or was given to another page or for something else."
             "Ask for new options and answer them at once, from the page that asked.";
         PasskeyUnknown "passkey_unknown"
             "Nobody has this passkey, or the account that was named is another's."

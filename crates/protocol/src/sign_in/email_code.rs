@@ -1,4 +1,4 @@
-//! Codes sent by e-mail: six digits, for five minutes, for one browser, with five tries, used once (NIST SP 800-63B
+//! Codes sent by e-mail: six digits, for some minutes, for one browser, with five tries, used once (NIST SP 800-63B
 //! 5.1.3).
 //!
 //! What is known about a code is a [`SentCode`], which is sealed and waits in the browser that asked for it. The store
@@ -17,8 +17,12 @@ use crate::id::UserId;
 use crate::precis::login_key;
 use crate::time::Timestamp;
 
-/// How long a code may be used.
+/// How long a code of the login API may be used.
 pub const LIVES: Duration = Duration::from_secs(5 * 60);
+/// How long a code of the pages may be used, at most what NIST SP 800-63B 5.1.3.2 allows.
+pub const LIVES_ON_PAGES: Duration = Duration::from_secs(10 * 60);
+/// How soon a page sends another code.
+pub const SENT_AGAIN_AFTER: Duration = Duration::from_secs(60);
 /// How often a code may be tried.
 pub const TRIES: u8 = 5;
 
@@ -76,6 +80,8 @@ pub struct SentCode {
     /// HMAC of the code.
     digest: String,
     sent_at: Timestamp,
+    /// In seconds.
+    lives: u64,
 }
 
 /// Why a code is not accepted.
@@ -95,18 +101,24 @@ impl SentCode {
         (email, user): (&str, Option<UserId>),
         code: &EmailCode,
         key: &HmacKey,
-        now: Timestamp,
+        (now, lives): (Timestamp, Duration),
         random: &dyn Random,
     ) -> Self {
         let (id, email) = (random::base64url::<16>(random), login_key(email.trim()));
-        let mut sent = Self { id, email, user, digest: String::new(), sent_at: now };
+        let lives = lives.as_secs();
+        let mut sent = Self { id, email, user, digest: String::new(), sent_at: now, lives };
         sent.digest = encoding::encode(&key.sign(&sent.parts(code)));
         sent
     }
 
     /// When it expires.
     pub fn expires_at(&self) -> Timestamp {
-        self.sent_at + LIVES
+        self.sent_at + Duration::from_secs(self.lives)
+    }
+
+    /// The address to which it was sent, as login names are compared.
+    pub fn address(&self) -> &str {
+        &self.email
     }
 
     /// Whether a code may still be tried, for this address. Looks at no code, so it costs no try.
@@ -169,7 +181,7 @@ mod tests {
         let random = SeededRandom::new(1);
         let code = EmailCode::draw(&random);
         let user = user.map(UserId::trusted);
-        let sent = SentCode::new(("Ann@Example.com", user), &code, &key(), NOW, &random);
+        let sent = SentCode::new(("Ann@Example.com", user), &code, &key(), (NOW, LIVES), &random);
         (code, sent)
     }
 

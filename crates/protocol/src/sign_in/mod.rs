@@ -4,9 +4,11 @@
 //! [`next_step`] takes what is [proven](Proven) so far, the [policy](Policy) and what the person has enrolled, and names
 //! the next step.
 
+pub mod acr;
 pub mod email_code;
 pub mod invitation;
 pub mod mailed_code;
+pub mod method;
 pub mod origin;
 pub mod passkey;
 mod proven;
@@ -18,4 +20,4 @@ mod step;
 pub mod totp;
 
 pub use proven::{Factor, Proven};
-pub use step::{Policy, Step, is_enough, next_step};
+pub use step::{Policy, Step, is_enough, next_step, ways_up};

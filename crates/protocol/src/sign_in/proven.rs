@@ -1,5 +1,6 @@
 //! What a person has proven so far, and which `amr` and `acr` follow from it.
 
+use super::acr::Acr;
 use crate::session::{Amr, AuthenticationMethod};
 use crate::time::Timestamp;
 
@@ -19,12 +20,15 @@ pub enum Factor {
     Totp,
     /// Has a recovery code.
     RecoveryCode,
+    /// Uses a browser in which a second factor was proven some days ago, and which the person let be remembered.
+    RememberedDevice,
 }
 
 impl Factor {
     /// The `amr` values that it stands for (RFC 8176 2).
     const fn methods(self) -> &'static [AuthenticationMethod] {
         match self {
+            Self::RememberedDevice => &[AuthenticationMethod::Device],
             Self::Password => &[AuthenticationMethod::Pwd],
             Self::EmailCode | Self::Totp | Self::RecoveryCode => &[AuthenticationMethod::Otp],
             // The key is one factor, and what the authenticator verified (a finger, a PIN) is another.
@@ -65,8 +69,13 @@ impl Proven {
     /// Whether two factors of different kinds are proven.
     pub fn is_multi_factor(&self) -> bool {
         let is = |wanted: fn(Factor) -> bool| self.0.iter().any(|(factor, _)| wanted(*factor));
-        let is_first = |factor: Factor| !factor.is_second();
+        let is_first = |factor: Factor| !factor.is_second() && factor != Factor::RememberedDevice;
         is(|factor| matches!(factor, Factor::Passkey { .. })) || (is(is_first) && is(Factor::is_second))
+    }
+
+    /// Whether a first factor is proven, and a remembered device stands in for the second one.
+    pub fn is_on_remembered_device(&self) -> bool {
+        self.0.len() > 1 && self.0.iter().any(|(factor, _)| *factor == Factor::RememberedDevice)
     }
 
     /// The `amr` values (OpenID Connect Core 2, RFC 8176 2).
@@ -76,14 +85,9 @@ impl Proven {
         if self.is_multi_factor() { amr.with(AuthenticationMethod::Mfa) } else { amr }
     }
 
-    /// The `acr` value (OpenID Connect Core 2), if one with a specification fits: `phrh` or `phr` (OpenID Connect Extended
-    /// Authentication Profile ACR Values 1.0, 3) for a passkey that hardware holds, or one that is synced.
-    pub fn acr(&self) -> Option<&'static str> {
-        let passkeys = self.0.iter().filter_map(|(factor, _)| match factor {
-            Factor::Passkey { is_synced } => Some(*is_synced),
-            _ => None,
-        });
-        passkeys.min().map(|is_synced| if is_synced { "phr" } else { "phrh" })
+    /// The `acr` value (OpenID Connect Core 2).
+    pub fn acr(&self) -> Option<Acr> {
+        Acr::of(self.amr())
     }
 
     /// When the person authenticated: the latest proof (`auth_time`, OpenID Connect Core 2).
@@ -106,15 +110,28 @@ mod tests {
     fn amr_and_acr_follow_from_what_was_proven() {
         let by = |factor| Proven::by(factor, NOW);
         for (proven, methods, acr) in [
-            (by(Factor::Password), vec!["pwd"], None),
-            (by(Factor::EmailCode), vec!["otp"], None),
+            (by(Factor::Password), vec!["pwd"], Some("urn:symbolon:acr:1")),
+            (by(Factor::EmailCode), vec!["otp"], Some("urn:symbolon:acr:1")),
             (by(Factor::Passkey { is_synced: false }), vec!["hwk", "mfa"], Some("phrh")),
             (by(Factor::Passkey { is_synced: true }), vec!["mfa", "swk"], Some("phr")),
-            (by(Factor::Password).and(Factor::Totp, NOW), vec!["pwd", "otp", "mfa"], None),
+            (
+                by(Factor::Password).and(Factor::Totp, NOW),
+                vec!["pwd", "otp", "mfa"],
+                Some("urn:symbolon:acr:2"),
+            ),
+            (
+                by(Factor::Password).and(Factor::RememberedDevice, NOW),
+                vec!["pwd", "remembered_device"],
+                Some("urn:symbolon:acr:1"),
+            ),
             // A mailbox resets a password: both together are no second factor.
-            (by(Factor::Password).and(Factor::EmailCode, NOW), vec!["pwd", "otp"], None),
+            (
+                by(Factor::Password).and(Factor::EmailCode, NOW),
+                vec!["pwd", "otp"],
+                Some("urn:symbolon:acr:1"),
+            ),
         ] {
-            assert_eq!((amr(&proven), proven.acr()), (methods, acr), "{proven:?}");
+            assert_eq!((amr(&proven), proven.acr().map(Acr::as_str)), (methods, acr), "{proven:?}");
         }
     }
 

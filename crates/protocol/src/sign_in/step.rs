@@ -1,5 +1,6 @@
 //! The rule of signing in: what is proven, the policy and what is enrolled give the next step, or "enough".
 
+use super::acr::{Acr, RequestedAcr};
 use super::{Factor, Proven};
 use crate::authenticator::AuthenticatorSet;
 use crate::session::{Amr, AuthenticationMethod};
@@ -27,7 +28,7 @@ pub enum Step {
         /// `amr` of the session (RFC 8176).
         amr: Amr,
         /// `acr` of the session (OpenID Connect Core 2).
-        acr: Option<&'static str>,
+        acr: Option<Acr>,
         /// `auth_time` of the session (OpenID Connect Core 2).
         auth_time: Timestamp,
     },
@@ -36,20 +37,43 @@ pub enum Step {
 /// The next step of a sign-in.
 pub fn next_step(proven: &Proven, policy: Policy, enrolled: &AuthenticatorSet) -> Step {
     let Some(auth_time) = proven.auth_time() else { return Step::Begin };
-    let has_second = enrolled.totp.is_some();
-    if is_enough(proven.amr(), policy, enrolled) {
+    if proven.is_on_remembered_device() || is_enough(proven.amr(), policy, enrolled) {
         return Step::Enough { amr: proven.amr(), acr: proven.acr(), auth_time };
     }
+    let ways = second_factors(enrolled);
+    if ways.is_empty() { Step::Enrol } else { Step::Prove(ways) }
+}
+
+/// The factors that somebody can prove beside a first one. A passkey is one, too: the key is what the person has.
+fn second_factors(enrolled: &AuthenticatorSet) -> Vec<Factor> {
     let mut ways = Vec::new();
-    if has_second {
+    if enrolled.totp.is_some() {
         ways.push(Factor::Totp);
         if !enrolled.recovery_codes.is_empty() {
             ways.push(Factor::RecoveryCode);
         }
     }
-    ways.extend(enrolled.passkeys.iter().map(|passkey| Factor::Passkey { is_synced: passkey.is_synced }));
-    ways.dedup();
-    if ways.is_empty() { Step::Enrol } else { Step::Prove(ways) }
+    for passkey in &enrolled.passkeys {
+        let way = Factor::Passkey { is_synced: passkey.is_synced };
+        if !ways.contains(&way) {
+            ways.push(way);
+        }
+    }
+    ways
+}
+
+/// The factors that would bring a session to one of the classes that a request asks for; empty if the person has none, or
+/// the session has such a class already.
+pub fn ways_up(asked: RequestedAcr, amr: Amr, enrolled: &AuthenticatorSet) -> Vec<Factor> {
+    if asked.is_empty() || asked.satisfied_by(amr).is_some() {
+        return Vec::new();
+    }
+    let mut ways = second_factors(enrolled);
+    ways.retain(|way| {
+        let reached = Proven::by(*way, Timestamp::EPOCH).amr().with(AuthenticationMethod::Mfa);
+        asked.satisfied_by(reached).is_some()
+    });
+    ways
 }
 
 /// Whether these methods are enough to be signed in: with a second factor (`mfa`), or where none is needed. Also for a session
@@ -62,7 +86,7 @@ pub fn is_enough(amr: Amr, policy: Policy, enrolled: &AuthenticatorSet) -> bool 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::authenticator::{RecoveryCode, Totp};
+    use crate::authenticator::{Passkey, RecoveryCode, Totp};
 
     const NOW: Timestamp = Timestamp::from_seconds(1_000);
 
@@ -101,5 +125,44 @@ mod tests {
         assert!(is_enough(&next_step(&password, Policy::default(), &lone)));
         let ways = Step::Prove(vec![Factor::Totp, Factor::RecoveryCode]);
         assert_eq!(next_step(&password, Policy::default(), &both), ways);
+    }
+
+    #[test]
+    fn a_remembered_device_stands_in_for_a_second_factor_and_for_nothing_else() {
+        let strict = Policy { needs_second_factor: true };
+        let both = Proven::by(Factor::Password, NOW).and(Factor::RememberedDevice, NOW);
+        assert!(is_enough(&next_step(&both, strict, &with_totp())));
+        let alone = Proven::by(Factor::RememberedDevice, NOW);
+        assert!(!is_enough(&next_step(&alone, strict, &with_totp())));
+    }
+
+    #[test]
+    fn a_class_is_reached_by_what_is_enrolled() {
+        let asked = RequestedAcr::parse;
+        let password = Proven::by(Factor::Password, NOW).amr();
+        let synced = Passkey {
+            id: "id".into(),
+            name: String::new(),
+            credential: serde_json::Value::Null,
+            is_synced: true,
+            created_at: NOW,
+            last_used_at: None,
+        };
+        let all = AuthenticatorSet { passkeys: vec![synced.clone(), synced], ..with_totp() };
+        let passkey = Factor::Passkey { is_synced: true };
+        for (values, ways) in [
+            ("urn:symbolon:acr:2", vec![Factor::Totp, passkey]),
+            ("phr", vec![passkey]),
+            ("phrh", vec![]),
+            ("phrh urn:symbolon:acr:2", vec![Factor::Totp, passkey]),
+            ("urn:symbolon:acr:1", vec![]),
+            ("", vec![]),
+        ] {
+            assert_eq!(ways_up(asked(values), password, &all), ways, "{values}");
+            assert_eq!(ways_up(asked(values), password, &AuthenticatorSet::default()), [], "{values}");
+        }
+        let two = Proven::by(Factor::Password, NOW).and(Factor::Totp, NOW).amr();
+        assert_eq!(ways_up(asked("urn:symbolon:acr:2"), two, &all), []);
+        assert_eq!(ways_up(asked("phr"), two, &all), [passkey]);
     }
 }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use smol_str::SmolStr;
+
 use super::access_token::AccessToken;
 use super::id_token::{Authentication, IdToken};
 use super::refresh_token::still_allowed;
@@ -14,6 +16,7 @@ use crate::grant::Lineage;
 use crate::pkce::{self, PkcePolicy};
 use crate::refusal::{self, Details, Reason};
 use crate::scope::{OFFLINE_ACCESS, OPENID};
+use crate::sign_in::acr::Acr;
 use crate::time::Timestamp;
 
 /// The parameters that a client sends with a code.
@@ -112,7 +115,9 @@ pub fn issue(context: &Context<'_>, code: &CodeGrant, session_ends: Timestamp) -
 
     let mut access = AccessToken::new(context, code.grant.slot(), code.user.as_str().into(), scope.clone());
     access.auth_time = Some(code.auth_time.seconds());
+    let acr = code.acr.or_else(|| Acr::of(code.amr));
     access.amr = code.amr;
+    access.acr = acr.map(|acr| SmolStr::new_static(acr.as_str()));
     access.gid = Some(code.grant);
     access.sid.clone_from(&sid);
 
@@ -120,6 +125,7 @@ pub fn issue(context: &Context<'_>, code: &CodeGrant, session_ends: Timestamp) -
         user: &code.user,
         auth_time: code.auth_time,
         amr: code.amr,
+        acr,
         // The ID token names the session even if the grant outlives it, so that logout finds the session.
         sid: Some(&code.sid),
         nonce: code.nonce.as_deref(),

@@ -94,6 +94,7 @@ pub(crate) fn client(id: &str) -> Client {
         access_token_audiences: Vec::new(),
         allowed_redirect_origins: Vec::new(),
         default_max_age: None,
+        default_acr_values: Default::default(),
         logout: Default::default(),
         settings: ClientOverrides::default(),
         display: serde_json::Map::new(),
@@ -162,6 +163,7 @@ pub(crate) fn code(scopes: &str) -> CodeGrant {
         session_expires_at: after(3600),
         expires_at: after(60),
         resources: Vec::new(),
+        acr: None,
     }
 }
 

@@ -11,6 +11,7 @@ use crate::claim_definition::DefinedClaims;
 use crate::id::{ClientId, Sid, UserId};
 use crate::json::Object;
 use crate::session::Amr;
+use crate::sign_in::acr::Acr;
 use crate::time::Timestamp;
 use crate::user_claims::UserClaims;
 
@@ -40,6 +41,8 @@ pub struct IdToken {
     pub sid: Option<Sid>,
     /// How the user authenticated.
     pub amr: Amr,
+    /// The class of that authentication.
+    pub acr: Option<Acr>,
     /// The claims about the user, set by [`IssuePlan::release`](super::IssuePlan::release).
     pub about_user: Option<UserClaims>,
     /// The claims of definitions, set by the same.
@@ -55,6 +58,8 @@ pub struct Authentication<'a> {
     pub auth_time: Timestamp,
     /// How they authenticated.
     pub amr: Amr,
+    /// The class of that authentication.
+    pub acr: Option<Acr>,
     /// The session, if it is known.
     pub sid: Option<&'a Sid>,
     /// The `nonce` of the request.
@@ -76,6 +81,7 @@ impl IdToken {
             at_hash: None,
             sid: authentication.sid.cloned(),
             amr: authentication.amr,
+            acr: authentication.acr,
             about_user: None,
             defined: DefinedClaims::default(),
         }
@@ -100,6 +106,7 @@ impl IdToken {
         json.optional_text("at_hash", self.at_hash.as_deref());
         json.optional_text("sid", self.sid.as_ref().map(Sid::as_str));
         amr::write(self.amr, &mut json);
+        json.optional_text("acr", self.acr.map(Acr::as_str));
         // The names of these claims are fixed, and none of them is a name from above.
         if let Some(claims) = &self.about_user {
             claims.write(&self.aud, &mut json);

@@ -28,6 +28,7 @@ use crate::id::{ClientId, IssuerId, Jti};
 use crate::id_text::IdText;
 use crate::refusal::{Details, Reason};
 use crate::scope::{self, OPENID, Scope};
+use crate::sign_in::acr::Acr;
 use crate::time::Timestamp;
 
 /// Characters of the longest family name, that of a registered token.
@@ -260,6 +261,7 @@ pub fn issue(context: &Context<'_>, family: &Family, scope: Scope, session_lives
         user: &family.user,
         auth_time: family.auth_time,
         amr: family.amr,
+        acr: Acr::of(family.amr),
         sid: family.sid.as_ref().filter(|_| session_lives),
         nonce: None,
     };
@@ -267,6 +269,7 @@ pub fn issue(context: &Context<'_>, family: &Family, scope: Scope, session_lives
     let mut access = AccessToken::new(context, family.grant.slot(), family.user.as_str().into(), scope);
     access.auth_time = Some(family.auth_time.seconds());
     access.amr = family.amr;
+    access.acr = Acr::of(family.amr).map(|acr| SmolStr::new_static(acr.as_str()));
     access.gid = Some(family.grant);
     access.sid = family.bound_to().cloned();
     IssuePlan { access, id, family: None }

@@ -10,7 +10,8 @@ use symbolon_protocol::settings::SecondFactor;
 use symbolon_protocol::sign_in::{Policy, Proven, Step, next_step};
 use symbolon_protocol::user::User;
 
-use super::{forbidden, unproven};
+use super::forbidden;
+use crate::passkey_challenge::unproven;
 use crate::session_begin;
 use symbolon_app::http::{Call, Failure, json as json_response, no_store, set_cookie};
 

@@ -6,7 +6,6 @@
 
 mod answer;
 mod email_code;
-pub(crate) mod passkey_challenge;
 mod passkey_login;
 mod passkey_registration;
 
@@ -16,6 +15,7 @@ use symbolon_app::http::{Call, Cors, Endpoint, Failure, Failures, Form, Handler,
 use symbolon_app::rate_limit::EndpointClass;
 use symbolon_protocol::error::{ErrorCode, OAuthError};
 use symbolon_protocol::refusal::{Details, Reason};
+use symbolon_protocol::sign_in::method::SignInMethod;
 use symbolon_telemetry::Endpoint as Label;
 
 /// The longest e-mail address, in bytes (RFC 5321 4.5.3.1.3, without the angle brackets).
@@ -112,12 +112,21 @@ fn person(text: &str) -> Result<&str, Failure> {
     }
 }
 
+/// Refuses a method that the issuer's setting does not offer. Where nothing is set, the API has every method.
+///
+/// # Errors
+/// 403
+fn offered(call: &Call, method: SignInMethod) -> Result<(), Failure> {
+    match call.context.issuer.settings.load().sign_in_methods {
+        Some(methods) if !methods.offer(method) => {
+            let told = "nobody signs in by this method here";
+            Err(forbidden(Reason::SignInMethodOff, told, Details::of("sign_in_methods")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// 403 `access_denied`.
 fn forbidden(reason: Reason, told: &'static str, details: Details) -> Failure {
     Failure::Forbidden(OAuthError::new(ErrorCode::AccessDenied, reason, told).about(details))
-}
-
-/// 400 `invalid_grant`: what should prove who somebody is does not.
-fn unproven(reason: Reason, told: &'static str, details: Details) -> Failure {
-    OAuthError::invalid_grant(reason, told).about(details).into()
 }

@@ -11,21 +11,22 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use symbolon_crypto::random;
 use symbolon_mail::Message;
-use symbolon_protocol::authenticator::{AuthenticatorSet, MOST_PASSKEYS, Passkey};
+use symbolon_protocol::authenticator::AuthenticatorSet;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::UserId;
-use symbolon_protocol::refusal::{Details, Reason};
-use symbolon_protocol::sign_in::passkey::{Account, LONGEST_HANDLE, NewCredential};
+use symbolon_protocol::refusal::Details;
+use symbolon_protocol::sign_in::method::SignInMethod;
+use symbolon_protocol::sign_in::passkey::{Account, NewCredential};
 use symbolon_protocol::sign_in::{Factor, Proven};
 use symbolon_protocol::user::{Profile, User};
-use symbolon_store::StoreError;
-use symbolon_store::port::{AuthenticatorUpdate, Created, Enrolled};
+use symbolon_store::port::{Created, Enrolled};
 
 use super::answer::{ok, signed_in, told};
-use super::passkey_challenge::{Ceremony, Challenge, refused, relying_party};
-use super::{allowed_origin, body, email, forbidden, person};
+use super::{allowed_origin, body, email, offered, person};
 use crate::credential_news;
 use crate::interaction::session_of;
+use crate::passkey_addition::{add, has_room, not_allowed};
+use crate::passkey_challenge::{Ceremony, Challenge, refused, relying_party};
 use symbolon_app::http::csrf::INTERACTION_LIVES;
 use symbolon_app::http::{Call, Context, Failure};
 
@@ -61,6 +62,7 @@ struct Asked {
 /// [`Failure`]
 pub(super) async fn options(call: &mut Call) -> Result<Response, Failure> {
     let origin = allowed_origin(call)?;
+    offered(call, SignInMethod::Passkey)?;
     let asked: Asked = body(call)?;
     let address = asked.email.as_deref().map(email).transpose()?;
     let named = named(&call.context, asked.user_id.as_ref(), address).await?;
@@ -100,6 +102,7 @@ struct Answered {
 /// [`Failure`]
 pub(super) async fn verify(call: &mut Call) -> Result<Response, Failure> {
     let origin = allowed_origin(call)?;
+    offered(call, SignInMethod::Passkey)?;
     let Answered { user_id, credential, device_name } = body(call)?;
     let context = call.context.clone();
     let no = |why| refused(why, Details::of_user(&user_id));
@@ -125,7 +128,7 @@ pub(super) async fn verify(call: &mut Call) -> Result<Response, Failure> {
     }
     let has_session = holder.has_session;
     let news = new.is_none().then(|| Message::NewPasskey { name: added.name.clone(), at: added.created_at });
-    let enrolled = add(&context, &user, &added, holder).await?;
+    let enrolled = add(&context, &user, &added, holder.enrolled, has_session).await?;
     context.audit(Event::PasskeyAdded, Some(&user.id), None);
     if let Some(news) = news {
         credential_news::tell(&context, &call.received, &user, news).await;
@@ -201,23 +204,6 @@ impl Holder {
     }
 }
 
-fn not_allowed() -> Failure {
-    let told = "sign in at this account first, and add the passkey soon after";
-    forbidden(Reason::PasskeyNotAllowed, told, Details::default())
-}
-
-/// Whether the account may have one more passkey.
-///
-/// # Errors
-/// 403
-fn has_room(user: &User, set: &AuthenticatorSet) -> Result<(), Failure> {
-    if set.passkeys.len() < MOST_PASSKEYS && user.id.as_str().len() <= LONGEST_HANDLE {
-        return Ok(());
-    }
-    let told = "the account can have no more passkeys";
-    Err(forbidden(Reason::PasskeyNoRoom, told, Details::of_user(&user.id)))
-}
-
 fn new_user(context: &Context, id: UserId, new: &NewAccount) -> User {
     let now = context.app.now();
     User {
@@ -242,32 +228,4 @@ async fn create(context: &Context, user: &User) -> Result<(), Failure> {
         // Somebody else has taken the address meanwhile.
         Created::Exists => Err(not_allowed()),
     }
-}
-
-/// Adds a passkey to what is enrolled, unless somebody else has changed that twice in the meantime. Of many who add the
-/// first one without a session, one wins.
-async fn add(
-    context: &Context,
-    user: &User,
-    added: &Passkey,
-    holder: Holder,
-) -> Result<AuthenticatorSet, Failure> {
-    let Context { app, issuer, .. } = context;
-    let Holder { enrolled: Enrolled { mut revision, mut set }, has_session } = holder;
-    for _ in 0..2 {
-        if set.passkeys.iter().any(|own| own.id == added.id) {
-            return Err(not_allowed());
-        }
-        has_room(user, &set)?;
-        set.passkeys.push(added.clone());
-        match app.store.put_authenticators(&issuer.id, &user.id, revision, &set).await? {
-            AuthenticatorUpdate::Written => return Ok(set),
-            AuthenticatorUpdate::UserUnknown => return Err(not_allowed()),
-            AuthenticatorUpdate::Overtaken if !has_session => return Err(not_allowed()),
-            AuthenticatorUpdate::Overtaken => {
-                Enrolled { revision, set } = app.store.authenticators(&issuer.id, &user.id).await?;
-            }
-        }
-    }
-    Err(StoreError::Conflict.into())
 }

@@ -134,7 +134,7 @@ async fn attempt(
             SecondFactorError::TooManyAttempts { retry_after_seconds } => {
                 RecoveryError::TooManyAttempts { retry_after_seconds }
             }
-            SecondFactorError::Wrong => RecoveryError::Code,
+            SecondFactorError::Wrong | SecondFactorError::PasskeyRefused => RecoveryError::Code,
         }));
     }
     let (of_task, user, seen) = (context.clone(), Arc::clone(&link.user), link.hash.clone());

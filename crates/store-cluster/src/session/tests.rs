@@ -70,6 +70,7 @@ async fn a_late_copy_of_what_kept_a_code_does_not_make_it_fresh() {
         session_expires_at: session.expires_at,
         expires_at: NOW + Duration::from_secs(60),
         resources: Vec::new(),
+        acr: None,
     };
     store.keep_drawn_code(&issuer, &code, &grant, NOW).await.unwrap();
     let at = store.code(&issuer, &code, NOW).await.unwrap().unwrap().at;

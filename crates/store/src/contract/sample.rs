@@ -74,6 +74,7 @@ pub fn client(id: &str, now: Timestamp) -> Client {
         access_token_audiences: vec!["https://api.example".to_owned()],
         allowed_redirect_origins: Vec::new(),
         default_max_age: Some(300),
+        default_acr_values: Default::default(),
         logout: LogoutUris {
             backchannel_logout_uri: Some("https://rp.example/backchannel".to_owned()),
             frontchannel_logout_uri: Some("https://rp.example/frontchannel".to_owned()),
@@ -189,6 +190,7 @@ pub(crate) fn code_grant(scene: &Scene, user: &str) -> CodeGrant {
         session_expires_at: scene.now + HOUR,
         expires_at: scene.now + MINUTE,
         resources: Vec::new(),
+        acr: None,
     }
 }
 

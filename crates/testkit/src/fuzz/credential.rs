@@ -91,6 +91,7 @@ fn code(client: &Client) -> CodeGrant {
         session_expires_at: NOW + MAX_ASSERTION_LIFE,
         expires_at: NOW + MAX_ASSERTION_LIFE,
         resources: Vec::new(),
+        acr: None,
     }
 }
 

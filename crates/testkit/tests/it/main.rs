@@ -59,6 +59,7 @@ mod roles;
 mod safety;
 mod second_factor;
 mod settings;
+mod sign_in;
 mod sign_in_limits;
 mod spec_map;
 mod starting;

@@ -25,6 +25,7 @@ fn claims_of_openid_connect_core_2() {
         user: &user,
         auth_time: Timestamp::from_seconds(1_699_999_000),
         amr: Amr::of(AuthenticationMethod::Pwd).with(AuthenticationMethod::Mfa),
+        acr: Acr::parse("urn:symbolon:acr:2"),
         sid: Some(&sid),
         nonce: Some("n-1"),
     };
@@ -36,6 +37,7 @@ fn claims_of_openid_connect_core_2() {
         json!({
             "iss": URL, "sub": "u-1", "aud": "app", "exp": NOW.seconds() + 3600, "iat": NOW.seconds(),
             "auth_time": 1_699_999_000, "nonce": "n-1", "sid": "sid-1", "amr": ["pwd", "mfa"],
+            "acr": "urn:symbolon:acr:2",
             "at_hash": "3a81oZNherrMQXNJriBBMRLm-k6JqX6iCp7u5ktV05o"
         })
     );

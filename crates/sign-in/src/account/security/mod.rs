@@ -24,7 +24,7 @@ use symbolon_protocol::time::Timestamp;
 use self::change::change;
 use super::{Person, Visitor, by_themselves, done, form, status, told, visitor};
 use crate::credential_news;
-use crate::login_api::passkey_challenge::relying_party;
+use crate::passkey_challenge::relying_party;
 use crate::sign_in_goal::Freshness;
 use symbolon_app::http::{Call, Context, Failure};
 use symbolon_crypto::secret::SecretString;

@@ -17,7 +17,7 @@ use symbolon_protocol::user::User;
 use super::change::change;
 use super::{PLACE, audit, tell};
 use crate::account::{Person, Visitor, done, form, status, visitor};
-use crate::login_api::passkey_challenge::{Ceremony, Challenge, reason_of, relying_party};
+use crate::passkey_challenge::{Ceremony, Challenge, reason_of, relying_party};
 use crate::sign_in_goal::Freshness;
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::{Call, Context, Failure};

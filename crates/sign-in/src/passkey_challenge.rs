@@ -1,13 +1,15 @@
 //! Challenges for passkeys: sealed values that name what they were made for.
 
+use std::time::Duration;
+
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use symbolon_crypto::{digest, encoding};
+use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::refusal::{Details, Reason};
 use symbolon_protocol::sign_in::passkey::{CHALLENGE_LIVES, PasskeyRefused, RelyingParty};
 use symbolon_protocol::time::Timestamp;
 
-use super::unproven;
 use symbolon_app::http::{Call, Context, Failure};
 use symbolon_app::one_use::use_once;
 
@@ -18,6 +20,8 @@ const MARK: &str = "passkey";
 pub(crate) trait Ceremony: Serialize + DeserializeOwned {
     /// The sealing purpose: a challenge of one kind cannot be answered as another.
     const PURPOSE: &'static str;
+    /// How long it may be answered.
+    const LIVES: Duration = CHALLENGE_LIVES;
 }
 
 /// A challenge, opened.
@@ -50,7 +54,7 @@ impl<C: Ceremony> Challenge<C> {
     pub(crate) fn open(context: &Context, origin: &str, text: &str) -> Result<Self, Failure> {
         let opened = context.issuer.interactions.open(C::PURPOSE, text).map_err(|_| unknown())?;
         let challenge: Self = serde_json::from_slice(opened.expose()).map_err(|_| unknown())?;
-        let is_alive = context.app.now().since(challenge.begun_at) < CHALLENGE_LIVES;
+        let is_alive = context.app.now().since(challenge.begun_at) < C::LIVES;
         if is_alive && challenge.origin == origin { Ok(challenge) } else { Err(unknown()) }
     }
 
@@ -61,7 +65,7 @@ impl<C: Ceremony> Challenge<C> {
     pub(crate) async fn use_up(&self, call: &mut Call, text: &str) -> Result<(), Failure> {
         let Call { context, durable, .. } = call;
         let name = encoding::encode(&digest::sha256(&[text.as_bytes()]));
-        let until = self.begun_at + CHALLENGE_LIVES;
+        let until = self.begun_at + C::LIVES;
         match use_once((&context.app, &context.issuer), MARK, &name, until, durable).await? {
             true => Ok(()),
             false => Err(unknown()),
@@ -69,8 +73,13 @@ impl<C: Ceremony> Challenge<C> {
     }
 }
 
+/// 400 `invalid_grant`: what should prove who somebody is does not.
+pub(super) fn unproven(reason: Reason, told: &'static str, details: Details) -> Failure {
+    OAuthError::invalid_grant(reason, told).about(details).into()
+}
+
 /// The error for a challenge that cannot be answered, or not any more.
-fn unknown() -> Failure {
+pub(super) fn unknown() -> Failure {
     let told = "the challenge is unknown, too old or answered already: ask for a new one";
     unproven(Reason::PasskeyChallengeUnknown, told, Details::default())
 }

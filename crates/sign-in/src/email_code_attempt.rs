@@ -1,0 +1,136 @@
+//! What the pages and the login API share about codes that are sent by e-mail: the browser's cookie, the mail, the tries.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::response::Response;
+use http::{HeaderMap, HeaderValue, header};
+use symbolon_crypto::secret::SecretString;
+use symbolon_mail::{Mail, Message};
+use symbolon_pages::Language;
+use symbolon_protocol::id::{ClientId, UserId};
+use symbolon_protocol::precis::login_key;
+use symbolon_protocol::refusal::{Details, Reason, Refusal, shown_login_name};
+use symbolon_protocol::sign_in::email_code::{CodeRefused, EmailCode, SentCode, TRIES};
+use symbolon_protocol::user::User;
+
+use crate::after_answer::{after_answer, mail_language, queue};
+use symbolon_app::audit::{Actor, RefusedRequest};
+use symbolon_app::email_code::{self, NewCode};
+use symbolon_app::http::{Call, Context, Failure, cookies, remove_cookie, set_cookie};
+use symbolon_app::issuer::IssuerState;
+use symbolon_app::one_use::use_once;
+
+/// The name of the cookie in load scripts.
+const COOKIE_OF_SCRIPTS: &str = "authrim_otp_session";
+/// The kind of the marks.
+pub(super) const MARK: &str = "email-code";
+
+/// The name of the cookie that keeps what is known about a code.
+fn cookie_name(issuer: &IssuerState) -> String {
+    issuer.cookie_name("symbolon_email_code")
+}
+
+/// The cookie by which the browser keeps what is known about a code that is about to be sent.
+pub(super) fn remember(context: &Context, new: &NewCode) -> Option<HeaderValue> {
+    let Context { app, issuer, .. } = context;
+    set_cookie(issuer, &cookie_name(issuer), &new.sealed, new.expires_at.since(app.now()))
+}
+
+/// Whether two spellings are one address.
+pub(super) fn is_same(address: &str, other: &str) -> bool {
+    login_key(address.trim()) == login_key(other.trim())
+}
+
+/// The mail with a code, in the person's language or that of the page; `None` for a user without an address.
+pub(super) fn mail_to(user: &User, page: Language, code: &EmailCode, lives: Duration) -> Option<Mail> {
+    let minutes = u32::try_from(lives.as_secs() / 60).unwrap_or(u32::MAX);
+    let code = SecretString::new(code.expose().to_owned());
+    let message = Message::EmailCode { code, minutes };
+    let language = mail_language(page, user.profile.locale.as_deref());
+    Some(Mail { to: user.email.clone()?, language, user: Some(user.id.clone()), message })
+}
+
+/// Queues a mail, if there is one to send, when the answer is on its way.
+pub(super) async fn queue_after_answer(context: &Context, mail: Option<Mail>) {
+    let of_task = context.clone();
+    let queueing = async move {
+        if let Some(mail) = mail {
+            queue(&of_task, &mail).await;
+        }
+    };
+    after_answer(context, queueing).await;
+}
+
+/// What the browser keeps about a code that was sent: the last one that was sent, if it has several.
+pub(super) fn sent(headers: &HeaderMap, issuer: &IssuerState) -> Option<SentCode> {
+    let own = cookie_name(issuer);
+    let found = [own.as_str(), COOKIE_OF_SCRIPTS]
+        .into_iter()
+        .flat_map(|name| cookies(headers, name))
+        .filter_map(|value| email_code::open(issuer, value));
+    found.max_by_key(SentCode::expires_at)
+}
+
+/// How many tries of a code are left after this request's, or `None` if this request has none. A try is a mark, and whoever
+/// sets it has the try: so of any number of requests at once, on any number of nodes, as many have one as there are.
+///
+/// # Errors
+/// [`Failure`]: the store is out of reach.
+pub(super) async fn has_try(call: &mut Call, sent: &SentCode) -> Result<Option<u8>, Failure> {
+    let Call { context, durable, .. } = call;
+    let at = (&*context.app, &*context.issuer);
+    for number in 0..TRIES {
+        if use_once(at, MARK, &sent.try_mark(number), sent.expires_at(), durable).await? {
+            return Ok(Some(TRIES - 1 - number));
+        }
+    }
+    Ok(None)
+}
+
+/// The user, if active and still the owner of the address: it may have been given to somebody else since.
+///
+/// # Errors
+/// [`Failure`]: the store is out of reach.
+pub(super) async fn owner(
+    context: &Context,
+    id: &UserId,
+    address: &str,
+) -> Result<Option<Arc<User>>, Failure> {
+    let found = context.app.store.user_by_login(&context.issuer.id, address).await?;
+    Ok(found.map(|(user, _)| user).filter(|user| user.id == *id && user.may_sign_in()))
+}
+
+/// Notes a wrong code in the audit log, as an attempt with a wrong password is.
+pub(super) fn failed(context: &Context, reason: Reason, typed: &str, client: Option<&ClientId>) {
+    let refusal = Refusal::about(reason, details(context, typed));
+    let request = RefusedRequest::anonymous(refusal, client);
+    context.sign_in_failed(RefusedRequest { actor: Actor::User, ..request });
+}
+
+/// The typed address, as it may be written down.
+pub(super) fn details(context: &Context, typed: &str) -> Details {
+    let digest = context.issuer.login_name_digest(typed);
+    Details::default().login_name(&shown_login_name(typed, true), &digest)
+}
+
+pub(super) const fn reason_of(why: CodeRefused) -> Reason {
+    match why {
+        CodeRefused::Expired => Reason::EmailCodeExpired,
+        CodeRefused::OtherAddress => Reason::EmailCodeOtherAddress,
+        CodeRefused::Wrong => Reason::EmailCodeWrong,
+    }
+}
+
+/// Has the browser forget the code, by either name of the cookie.
+pub(super) fn forget(call: &Call, response: &mut Response) {
+    let issuer = &call.context.issuer;
+    let own = cookie_name(issuer);
+    for name in [own.as_str(), COOKIE_OF_SCRIPTS] {
+        if cookies(&call.received.headers, name).next().is_some()
+            && let Some(cookie) = remove_cookie(issuer, name)
+        {
+            response.headers_mut().append(header::SET_COOKIE, cookie);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! A browser that stands in for the second factor for some days.
+
+use std::time::Duration;
+
+use serde_json::json;
+use symbolon_testkit::{Answer, Browser};
+
+use super::{OTHER, is_in, set};
+use crate::login::{PASSWORD, Scene, hidden};
+use crate::second_factor::{Phone, after_password, enrolled};
+
+const DAY: Duration = Duration::from_secs(86_400);
+const COOKIE: &str = "symbolon_device";
+
+/// A browser that was let be remembered.
+fn remembered(scene: &Scene, phone: &Phone) -> Browser {
+    let browser = scene.server.browser();
+    let page = after_password(scene, &browser);
+    assert!(page.body.contains("id=\"remember\""), "{page:?}");
+    let (transaction, csrf) = hidden(&page);
+    let code = phone.code(scene);
+    let form =
+        [("transaction", &*transaction), ("csrf_token", &*csrf), ("code", &*code), ("remember", "true")];
+    let answer = browser.post("/login/second-factor", &form);
+    assert!(is_in(&answer), "{answer:?}");
+    assert!(browser.cookie(COOKIE).is_some());
+    browser
+}
+
+fn sign_in_again(scene: &Scene, browser: &Browser) -> Answer {
+    let request = scene.rp.authorization_request().with("prompt", "login");
+    let page = browser.get(&browser.get(&request.path()).location());
+    Scene::sign_in(browser, &page, OTHER, PASSWORD)
+}
+
+fn is_asked(answer: &Answer) -> bool {
+    answer.location().starts_with("/login/second-factor?")
+}
+
+#[test]
+fn nobody_is_remembered_unless_the_issuer_wants_it() {
+    let scene = Scene::new();
+    let phone = enrolled(&scene);
+    let browser = scene.server.browser();
+    let page = after_password(&scene, &browser);
+    assert!(!page.body.contains("id=\"remember\""), "{page:?}");
+    let (transaction, csrf) = hidden(&page);
+    let code = phone.code(&scene);
+    let form =
+        [("transaction", &*transaction), ("csrf_token", &*csrf), ("code", &*code), ("remember", "true")];
+    assert!(is_in(&browser.post("/login/second-factor", &form)));
+    assert!(browser.cookie(COOKIE).is_none());
+    let refused = scene.server.admin("PATCH", "/settings", Some(json!({ "remember_device_days": 31 })));
+    assert!(
+        refused.status == 400 && refused.body.contains("remember_device_days must be 0 to 30"),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn a_remembered_browser_is_not_asked_for_its_days() {
+    let scene = Scene::new();
+    let phone = enrolled(&scene);
+    set(&scene, json!({ "remember_device_days": 7, "second_factor": "required" }));
+    let browser = remembered(&scene, &phone);
+    assert!(is_in(&sign_in_again(&scene, &browser)), "not asked, where it is required too");
+    let other = scene.server.browser();
+    assert!(is_asked(&sign_in_again(&scene, &other)), "another browser is asked");
+    // It stands in for a factor and is none: the class asks for a real one.
+    let request = scene.rp.authorization_request().with("acr_values", "urn:symbolon:acr:2");
+    assert!(is_asked(&browser.get(&request.path())));
+    scene.server.clock.advance(6 * DAY);
+    assert!(is_in(&sign_in_again(&scene, &browser)));
+    scene.server.clock.advance(DAY);
+    assert!(is_asked(&sign_in_again(&scene, &browser)), "its days are over");
+}
+
+#[test]
+fn a_changed_password_signing_out_everywhere_and_the_setting_end_it() {
+    let scene = Scene::new();
+    let phone = enrolled(&scene);
+    set(&scene, json!({ "remember_device_days": 30 }));
+    let browser = remembered(&scene, &phone);
+    let cookie = browser.cookie(COOKIE).unwrap();
+    scene.server.clock.advance(Duration::from_secs(60));
+    let ended = scene.server.admin("DELETE", "/users/other/grants", None);
+    assert!(ended.status < 300, "{ended:?}");
+    assert!(is_asked(&sign_in_again(&scene, &browser)));
+    let browser = remembered(&scene, &phone);
+    scene.server.clock.advance(Duration::from_secs(60));
+    set(&scene, json!({ "remember_device_days": 0 }));
+    assert!(is_asked(&sign_in_again(&scene, &browser)));
+    set(&scene, json!({ "remember_device_days": 30 }));
+    assert!(is_in(&sign_in_again(&scene, &browser)));
+    // The same password set again is another hash.
+    let changed = scene.server.admin("POST", "/users/other/password", Some(json!({ "password": PASSWORD })));
+    assert!(changed.status < 300, "{changed:?}");
+    assert!(is_asked(&sign_in_again(&scene, &browser)));
+    // A value of another browser, user or issuer opens nothing.
+    let thief = scene.server.browser();
+    thief.set_cookie(COOKIE, &cookie);
+    assert!(is_asked(&sign_in_again(&scene, &thief)));
+    thief.set_cookie(COOKIE, "made-up");
+    assert!(is_asked(&sign_in_again(&scene, &thief)));
+}

@@ -34,6 +34,16 @@ reset-password = Una nueva contraseña para { $issuer }
     .action = Elegir una nueva contraseña
     .note = Es válido durante { $lifetime } y solo puede utilizarse una vez. Si no ha sido usted, ignore este mensaje: su contraseña no cambia.
 
+registration = Su código para { $issuer }
+    .text = Introduzca este código para abrir su cuenta en { $issuer }, o abra el enlace en el mismo navegador:
+    .action = Abrir mi cuenta
+    .note = Es válido durante { $lifetime }. No se lo dé a nadie, sea quien sea quien lo pida. Si no quería abrir una cuenta, ignore este mensaje: no se abrirá ninguna.
+
+account-exists = Ya tiene una cuenta en { $issuer }
+    .text = Alguien, quizá usted, quería usar esta dirección para una cuenta en { $issuer }. Ya tiene una: inicie sesión con esta dirección. Si ya no recuerda la contraseña, elija una nueva.
+    .action = Elegir una contraseña nueva
+    .note = Si no ha sido usted, ignore este mensaje: no se ha cambiado nada.
+
 verify-email = Confirme su dirección para { $issuer }
     .text = Confirme que esta dirección es suya para que { $issuer } pueda utilizarla en su cuenta.
     .action = Confirmar esta dirección
@@ -56,6 +66,18 @@ new-device = Nuevo inicio de sesión en { $issuer }
 new-passkey = Nueva llave de acceso en { $issuer }
     .text = Se ha añadido una llave de acceso a su cuenta en { $issuer }.
     .note = Si ha sido usted, no tiene que hacer nada. Si no, inicie sesión, elimine la llave de acceso, cambie su contraseña y cierre todas las sesiones.
+
+passkey-removed = Llave de acceso eliminada en { $issuer }
+    .text = Se ha eliminado una llave de acceso de su cuenta en { $issuer }.
+    .note = Si ha sido usted, no tiene que hacer nada. Si no, inicie sesión, cambie su contraseña y cierre todas las sesiones.
+
+new-generator = Nueva aplicación de autenticación en { $issuer }
+    .text = Se ha configurado una aplicación de autenticación para su cuenta en { $issuer }. Se le pedirán sus códigos cuando inicie sesión con la contraseña.
+    .note = Si ha sido usted, no tiene que hacer nada. Si no, avise de inmediato a los responsables de este servicio.
+
+generator-removed = Aplicación de autenticación eliminada en { $issuer }
+    .text = Se ha eliminado la aplicación de autenticación de su cuenta en { $issuer }, junto con los códigos de recuperación. Ya no se pide ningún código al iniciar sesión con la contraseña.
+    .note = Si ha sido usted, no tiene que hacer nada. Si no, inicie sesión, cambie su contraseña y cierre todas las sesiones.
 
 password-changed = Se ha cambiado su contraseña en { $issuer }
     .text = Se ha cambiado la contraseña de su cuenta en { $issuer }.

@@ -34,6 +34,16 @@ reset-password = Un nouveau mot de passe pour { $issuer }
     .action = Choisir un nouveau mot de passe
     .note = Il est valable { $lifetime } et ne peut servir qu’une fois. Si ce n’était pas vous, ignorez ce message : votre mot de passe reste inchangé.
 
+registration = Votre code pour { $issuer }
+    .text = Saisissez ce code pour ouvrir votre compte chez { $issuer }, ou ouvrez le lien dans le même navigateur :
+    .action = Ouvrir mon compte
+    .note = Il est valable { $lifetime }. Ne le donnez à personne, quel que soit le demandeur. Si vous ne vouliez pas ouvrir de compte, ignorez ce message : aucun ne sera ouvert.
+
+account-exists = Vous avez déjà un compte chez { $issuer }
+    .text = Quelqu’un, peut-être vous, voulait utiliser cette adresse pour un compte chez { $issuer }. Vous en avez déjà un : connectez-vous avec cette adresse. Si vous ne connaissez plus le mot de passe, choisissez-en un nouveau.
+    .action = Choisir un nouveau mot de passe
+    .note = Si ce n’était pas vous, ignorez ce message : rien n’a été changé.
+
 verify-email = Confirmez votre adresse pour { $issuer }
     .text = Confirmez que cette adresse vous appartient, afin que { $issuer } puisse l’utiliser pour votre compte.
     .action = Confirmer cette adresse
@@ -56,6 +66,18 @@ new-device = Nouvelle connexion à { $issuer }
 new-passkey = Nouvelle clé d’accès chez { $issuer }
     .text = Une clé d’accès a été ajoutée à votre compte chez { $issuer }.
     .note = Si c’était vous, il n’y a rien à faire. Sinon, connectez-vous, supprimez la clé d’accès, changez votre mot de passe et fermez toutes les sessions.
+
+passkey-removed = Clé d’accès supprimée chez { $issuer }
+    .text = Une clé d’accès a été supprimée de votre compte chez { $issuer }.
+    .note = Si c’était vous, il n’y a rien à faire. Sinon, connectez-vous, changez votre mot de passe et fermez toutes les sessions.
+
+new-generator = Nouvelle application d’authentification chez { $issuer }
+    .text = Une application d’authentification a été configurée pour votre compte chez { $issuer }. Ses codes sont demandés quand vous vous connectez avec votre mot de passe.
+    .note = Si c’était vous, il n’y a rien à faire. Sinon, prévenez tout de suite les responsables de ce service.
+
+generator-removed = Application d’authentification supprimée chez { $issuer }
+    .text = L’application d’authentification de votre compte chez { $issuer } a été supprimée, avec les codes de secours. Aucun code n’est plus demandé quand vous vous connectez avec votre mot de passe.
+    .note = Si c’était vous, il n’y a rien à faire. Sinon, connectez-vous, changez votre mot de passe et fermez toutes les sessions.
 
 password-changed = Votre mot de passe chez { $issuer } a été changé
     .text = Le mot de passe de votre compte chez { $issuer } a été changé.

@@ -280,7 +280,7 @@ fn every_form_of_ours_carries_transaction_and_csrf_token() {
             forms += 1;
         }
     }
-    assert_eq!(forms, 4, "login, cancel, consent, logout");
+    assert_eq!(forms, 5, "login, passkey, cancel, consent, logout");
 }
 
 #[test]
@@ -342,7 +342,7 @@ fn a_logo_from_elsewhere_is_not_loaded() {
 #[test]
 fn every_visible_field_has_a_label_and_names_are_stable() {
     let html = login(None).render().unwrap();
-    for (name, autocomplete) in [("username", "username"), ("password", "current-password")] {
+    for (name, autocomplete) in [("username", "username webauthn"), ("password", "current-password")] {
         assert!(html.contains(&format!("<label for=\"{name}\">")));
         let field = tags(&html).into_iter().find(|tag| tag.contains(&format!("name=\"{name}\""))).unwrap();
         assert!(

@@ -58,18 +58,22 @@ pub(super) async fn authorize(call: &mut Call) -> Result<Response, Failure> {
     let attempt = AuthorizationAttempt { context, session, received, so_far: None };
     match attempt.run(received.encoded(), client, durable).await? {
         NextStep::Answer(response) => Ok(response),
-        next => {
-            let pending = PendingAuthorization::of(received.encoded())?;
-            if !pending.request().is_none_or(|request| encoded::fits_json(request, LONGEST_PENDING)) {
-                let description = "a request that needs a page may have 8 KiB at most";
-                let error = OAuthError::invalid_request(Reason::RequestTooLongForPage, description);
-                return refuse(call, &pending, error).await;
-            }
-            let interaction = Interaction::begin(context, received, pending);
-            // Boxed, because pages are rare and their futures are large: the future of a silent request stays small.
-            Box::pin(lead_to(call, interaction, next, Page::Other)).await
-        }
+        // Boxed, because pages are rare and their futures are large: the future of a silent request stays small.
+        next => Box::pin(begin(call, next)).await,
     }
+}
+
+/// Begins the interaction of a request that needs a page.
+async fn begin(call: &mut Call, next: NextStep) -> Result<Response, Failure> {
+    let Call { context, received, .. } = &*call;
+    let pending = PendingAuthorization::of(received.encoded())?;
+    if !pending.request().is_none_or(|request| encoded::fits_json(request, LONGEST_PENDING)) {
+        let description = "a request that needs a page may have 8 KiB at most";
+        let error = OAuthError::invalid_request(Reason::RequestTooLongForPage, description);
+        return refuse(call, &pending, error).await;
+    }
+    let interaction = Interaction::begin(context, received, pending);
+    lead_to(call, interaction, next, Page::Other).await
 }
 
 /// `GET` of the login or the consent page, opened by its address: the page is shown only if the request still needs it.

@@ -60,7 +60,8 @@ mod tests {
         let value = |number: u32| format!("code-{number}");
         assert!((0..100_000).all(|number| seen.is_new(&value(number))));
         let known = (0..100_000).filter(|number| !seen.is_new(&value(*number))).count();
-        assert!(known > 99_900, "{known}");
+        // Where two fall to one place by chance, the earlier one is forgotten: how many depends on the hasher's random keys.
+        assert!(known > 99_500, "{known}");
         assert!(!seen.is_new(&value(99_999)));
     }
 

@@ -223,7 +223,7 @@ fn every_source_and_form_has_its_value() {
         (json!({ "source": "nickname" }), Json::Null),
         (json!({ "source": "auth_time" }), json!(1_699_999_000)),
         (json!({ "source": "amr" }), json!(["pwd"])),
-        (json!({ "source": "acr" }), Json::Null),
+        (json!({ "source": "acr" }), json!("urn:symbolon:acr:1")),
         (json!({ "source": "groups" }), json!(["dev", "staff"])),
         (json!({ "source": "groups", "form": "paths" }), json!(["/dev", "/staff"])),
         (json!({ "source": "groups", "prefix": "oidc:" }), json!(["oidc:dev", "oidc:staff"])),

@@ -261,11 +261,12 @@ fn build(
     let warnings =
         too_short.into_iter().chain(redirect_uri_forms.iter().copied().map(Warning::Form)).collect();
     let (client_secrets, client_secret) = secrets::secrets(method, given, own, key, now, random)?;
+    let client_name = client_name(doc)?;
     let redirect_uris = redirect_uris::read(doc, &grant_types, &redirect_uri_forms)?;
     let client = Client {
         client_id,
         client_secrets,
-        client_name: client_name(doc)?,
+        client_name,
         logout: logout_uris::read(doc, &redirect_uris, &redirect_uri_forms)?,
         redirect_uris,
         post_logout_redirect_uris: redirect_uris::read_post_logout(doc, &redirect_uri_forms)?,

@@ -186,6 +186,16 @@ fn prepare(scene: &mut Scene, change: &mut Change) {
             let session = json!({ "user_id": "ann" });
             assert_eq!(server.admin("POST", "/test/sessions", Some(session)).status, 201);
         }
+        "/invitations" => {
+            let open = json!({ "registration": "invited" });
+            assert_eq!(server.admin("PATCH", "/settings", Some(open)).status, 200);
+        }
+        "/invitations/{invitation_id}" => {
+            let made = json!({ "email": "other-guest@example.com", "send_mail": false });
+            let made = server.admin("POST", "/invitations", Some(made)).json();
+            change.path = change.path.replace("INVITATION", made["invitation"]["id"].as_str().unwrap());
+            scene.secrets.push(made["link"].as_str().unwrap().to_owned());
+        }
         "/test/tokens" => {
             let (token, client_secret) = registered_token(server);
             scene.secrets.extend([token["token"].as_str().unwrap().to_owned(), client_secret]);

@@ -210,6 +210,13 @@ fn of_ending() -> Vec<Change> {
             json!({ "to": "ann@example.com", "code": "planted" }),
             "mail.queued",
         ),
+        sent(
+            ("POST", "/invitations"),
+            "/invitations",
+            json!({ "email": "guest@example.com", "send_mail": false }),
+            "invitation.made",
+        ),
+        plain(("DELETE", "/invitations/{invitation_id}"), "/invitations/INVITATION", "invitation.withdrawn"),
         plain(("POST", "/users/{user_id}/sign-out"), "/users/ann/sign-out", "grant.ended"),
         removal(
             "/users/{user_id}/authenticators/passkeys/{passkey_id}",

@@ -34,7 +34,17 @@ fn user(scene: &Scene, body: Value) -> String {
 
 const REFUSED: (u16, &str) = (403, "");
 
-pub(super) const CASES: [Case<Scene>; 9] = [
+pub(super) const CASES: [Case<Scene>; 10] = [
+    Case::new(Reason::SignInMethodOff, REFUSED, &[], |scene, id| {
+        let set = |methods: Value| {
+            let settings = Some(json!({ "sign_in_methods": methods }));
+            assert_eq!(scene.server.admin("PATCH", "/settings", settings).status, 200);
+        };
+        set(json!(["passkey"]));
+        let answer = sign_in(scene, id, "other@example.com", PASSWORD);
+        set(Value::Null);
+        answer
+    }),
     Case::new(Reason::LoginNameUnknown, REFUSED, &[], |scene, id| {
         let answer = sign_in(scene, id, "alcie@example.com", PASSWORD);
         let failure = explained(&scene.server, "", id);

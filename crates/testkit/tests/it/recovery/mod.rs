@@ -196,6 +196,8 @@ fn enrol(scene: &Scene, user: &str) -> symbolon_crypto::secret::SecretBytes {
     assert_eq!(browser.post("/login/second-factor", &form).status, 200, "{user}");
     scene.server.clock.advance(Duration::from_secs(60));
     scene.set(json!({ "second_factor": "optional" }));
+    // It is told by mail.
+    assert!(scene.mailbox.next().text.contains("authenticator app"));
     secret
 }
 

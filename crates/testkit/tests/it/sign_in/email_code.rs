@@ -163,8 +163,9 @@ fn a_second_factor_is_asked_for_after_the_code() {
     let (scene, peer) = scene();
     let phone = enrolled(&scene);
     let browser = scene.server.browser();
+    // The first mail told of the new generator.
     let page = ask(&scene, &browser, OTHER);
-    let answer = with(&browser, &page, ("code", &code(&peer, 1)));
+    let answer = with(&browser, &page, ("code", &code(&peer, 2)));
     assert!(answer.location().starts_with("/login/second-factor?"), "{answer:?}");
     assert!(browser.cookie("symbolon_session").is_none());
     let page = browser.get(&answer.location());

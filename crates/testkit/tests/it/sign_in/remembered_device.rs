@@ -83,7 +83,7 @@ fn a_changed_password_signing_out_everywhere_and_the_setting_end_it() {
     let browser = remembered(&scene, &phone);
     let cookie = browser.cookie(COOKIE).unwrap();
     scene.server.clock.advance(Duration::from_secs(60));
-    let ended = scene.server.admin("DELETE", "/users/other/grants", None);
+    let ended = scene.server.admin("POST", "/users/other/sign-out", None);
     assert!(ended.status < 300, "{ended:?}");
     assert!(is_asked(&sign_in_again(&scene, &browser)));
     let browser = remembered(&scene, &phone);

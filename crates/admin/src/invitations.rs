@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use http::Method;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use symbolon_crypto::SecretString;
 use symbolon_mail::{Language, Mail, Message};
 use symbolon_protocol::event::Event;
@@ -71,20 +71,20 @@ async fn create(call: Call, payload: Payload) -> Answer {
         "roles": invitation.roles,
         "expires_at": invitation.expires_at,
     });
-    let mut answer = json!({ "invitation": shown });
+    let mut answer = Map::from_iter([("invitation".to_owned(), shown.clone())]);
     if is_mailed {
         let minutes = u32::try_from(seconds / 60).unwrap_or(u32::MAX);
         let message = Message::Invitation { url: SecretString::new(link), minutes };
         let language = Language::wanted(language.split(','));
         let mail = Mail { to: invitation.email.clone(), language, user: None, message };
         let outcome = call.app.send_mail(&call.issuer, &mail).await?;
-        answer["queued"] = Value::Bool(outcome == MailOutcome::Queued);
+        answer.insert("queued".to_owned(), Value::Bool(outcome == MailOutcome::Queued));
     } else {
-        answer["link"] = Value::String(link);
+        answer.insert("link".to_owned(), Value::String(link));
     }
     let concerns = Concerns { detail: json!({ "invitation": invitation.id }), ..Concerns::default() };
     call.audit(Event::InvitationMade, concerns, ChangedFields::made(&shown));
-    Ok(created(&answer))
+    Ok(created(&Value::Object(answer)))
 }
 
 /// Checks that there is what an invitation gives.

@@ -241,7 +241,7 @@ pub(super) async fn verify(call: &mut Call) -> Result<Response, Failure> {
     let PendingEmail { user, code, is_proven } = interaction.pending.clone();
     // Whoever asked must still be signed in: the page may be left open in a browser that somebody else uses now.
     let session = session_of(&context, &call.received, &mut call.durable).await?;
-    if !session.is_some_and(|(_, session)| session.user == user) {
+    if session.is_none_or(|(_, session)| session.user != user) {
         return Ok(redirect(true, &format!("{}{PATH}", context.issuer.prefix)));
     }
     let typed = params.get("code")?.unwrap_or_default();

@@ -70,6 +70,7 @@ fn a_known_and_an_unknown_address_look_alike_and_each_gets_one_mail() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "it measures how long answers take")]
 fn the_answer_does_not_wait_for_the_look_up() {
     let scene = Scene::new();
     scene.user(json!({ "email": ANN, "email_verified": true }));

@@ -104,7 +104,8 @@ pub struct ProviderMetadata<'a> {
     pub introspection_endpoint: String,
     pub revocation_endpoint: String,
     pub end_session_endpoint: String,
-    pub check_session_iframe: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub check_session_iframe: Option<String>,
     pub scopes_supported: Vec<&'a str>,
     pub claims_supported: Vec<&'a str>,
     pub claim_types_supported: &'static [&'static str],
@@ -163,7 +164,7 @@ pub fn provider_metadata<'a>(issuer_url: &str, settings: &'a IssuerSettings) -> 
         introspection_endpoint: url(path::INTROSPECTION),
         revocation_endpoint: url(path::REVOCATION),
         end_session_endpoint: url(path::END_SESSION),
-        check_session_iframe: url(path::CHECK_SESSION),
+        check_session_iframe: settings.session_management.then(|| url(path::CHECK_SESSION)),
         scopes_supported: scopes(settings),
         claims_supported: claims(settings),
         claim_types_supported: &["normal"],
@@ -214,6 +215,14 @@ mod tests {
     }
 
     #[test]
+    fn the_frame_of_session_management_is_told_where_it_is_on() {
+        let on = IssuerSettings { session_management: true, ..IssuerSettings::default() };
+        let told = document("https://op.example", &on);
+        assert_eq!(told["check_session_iframe"], json!("https://op.example/check-session"));
+        assert!(document("https://op.example", &IssuerSettings::default())["check_session_iframe"].is_null());
+    }
+
+    #[test]
     fn the_document_is_whole_and_true() {
         let document = document("https://op.example/acme", &IssuerSettings::default());
         let expected = [
@@ -225,7 +234,6 @@ mod tests {
             ("introspection_endpoint", json!("https://op.example/acme/introspect")),
             ("revocation_endpoint", json!("https://op.example/acme/revoke")),
             ("end_session_endpoint", json!("https://op.example/acme/logout")),
-            ("check_session_iframe", json!("https://op.example/acme/check-session")),
             ("backchannel_logout_supported", json!(true)),
             ("backchannel_logout_session_supported", json!(true)),
             ("frontchannel_logout_supported", json!(true)),

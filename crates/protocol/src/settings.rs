@@ -116,6 +116,11 @@ pub struct IssuerSettings {
     /// nodes of earlier versions read the settings.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub self_deletion: bool,
+    /// Whether applications may watch the browser's state in a frame (OpenID Connect Session Management 1.0). Off at first:
+    /// browsers keep cookies of other sites from frames, so that few applications can use it, and every authorization
+    /// response costs more. Not written while it is off, so that nodes of earlier versions read the settings.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub session_management: bool,
     /// The attributes that users may have besides the standard claims. Not written while there are none, so that nodes of
     /// earlier versions read the settings.
     #[serde(skip_serializing_if = "AttributeSchema::is_empty")]
@@ -287,6 +292,7 @@ impl Default for IssuerSettings {
             audit_days: 90,
             password_work_kib: None,
             self_deletion: false,
+            session_management: false,
             attributes: AttributeSchema::default(),
             login_api_origins: Vec::new(),
             second_factor: SecondFactor::default(),

@@ -295,7 +295,9 @@ impl AuthorizationAttempt<'_> {
             Decision::Error(error) => {
                 let answer = response::error(&loaded.request.return_to, &error, &issuer.url);
                 let mut next = self.error(answer, error, &client)?;
-                if let (NextStep::Answer(response), None) = (&mut next, known) {
+                if let (NextStep::Answer(response), None, true) =
+                    (&mut next, known, settings.session_management)
+                {
                     // The frame of Session Management says from now on that the person is signed out.
                     tell_browser_state(&self.received.headers, issuer, None, response.headers_mut());
                 }
@@ -363,6 +365,10 @@ impl AuthorizationAttempt<'_> {
             app.audit.count(Event::SilentAuthentication);
         }
         let return_to = &request.return_to;
+        if !settings.session_management {
+            let answer = response::success(return_to, &code, &issuer.url, None);
+            return send(answer, self.received, issuer).map(NextStep::Answer);
+        }
         let state = SessionState::of(&client.client_id, return_to.redirect_uri, &session.sid, &*app.random);
         let answer = response::success(return_to, &code, &issuer.url, state.as_ref());
         let mut response = send(answer, self.received, issuer)?;

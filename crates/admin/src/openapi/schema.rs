@@ -536,6 +536,7 @@ fn settings() -> Schemas {
             ("login_api_origins", json!({ "type": "array", "items": { "type": "string" }, "maxItems": 50 })),
             ("password_work_kib", optional(&number())),
             ("self_deletion", flag()),
+            ("session_management", flag()),
             ("attributes", list(reference("AttributeDefinition"))),
         ],
     );

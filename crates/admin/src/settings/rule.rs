@@ -58,6 +58,7 @@ pub(crate) fn document(settings: &IssuerSettings) -> Map<String, Value> {
     document.entry("offer_passkey").or_insert(Value::Bool(true));
     document.entry("remember_device_days").or_insert_with(|| 0.into());
     document.entry("self_deletion").or_insert(Value::Bool(false));
+    document.entry("session_management").or_insert(Value::Bool(false));
     document.entry("registration").or_insert(Value::Null);
     document.entry("registration_puzzle").or_insert_with(|| 0.into());
     document.entry("branding").or_insert_with(|| Value::Object(Map::new()));

@@ -8,6 +8,27 @@ use super::application::sid;
 
 const STATE: &str = "symbolon_browser_state";
 
+/// A server where applications may watch the browser's state.
+fn watched() -> TestServer {
+    let server = TestServer::start();
+    let on = json!({ "session_management": true });
+    assert_eq!(server.admin("PATCH", "/settings", Some(on)).status, 200);
+    server
+}
+
+#[test]
+fn where_it_is_off_nothing_of_it_is_there() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({}));
+    let (_, browser) = server.signed_in("ann@example.com");
+    let answer = browser.get(&rp.authorization_request().with("prompt", "none").path());
+    assert!(answer.redirected("code").is_some());
+    assert_eq!((answer.redirected("session_state"), browser.cookie(STATE)), (None, None));
+    assert_eq!(browser.get("/check-session").status, 404);
+    let discovery = browser.get("/.well-known/openid-configuration").json();
+    assert!(discovery["check_session_iframe"].is_null());
+}
+
 /// What the script of the frame computes.
 fn is_unchanged(client: &str, origin: &str, browser: &Browser, session_state: &str) -> bool {
     let (found, salt) = session_state.split_once('.').unwrap();
@@ -18,7 +39,7 @@ fn is_unchanged(client: &str, origin: &str, browser: &Browser, session_state: &s
 
 #[test]
 fn an_application_sees_that_the_person_is_signed_in_as_before() {
-    let server = TestServer::start();
+    let server = watched();
     let rp = RelyingParty::register(&server, json!({}));
     let (_, browser) = server.signed_in("ann@example.com");
     let silent = |browser: &Browser| browser.get(&rp.authorization_request().with("prompt", "none").path());
@@ -47,7 +68,7 @@ fn an_application_sees_that_the_person_is_signed_in_as_before() {
 /// An administrator ended the session: the browser hears of it at its next request.
 #[test]
 fn a_session_that_ended_elsewhere_changes_the_state_at_its_next_use() {
-    let server = TestServer::start();
+    let server = watched();
     let rp = RelyingParty::register(&server, json!({}));
     let (user, browser) = server.signed_in("ann@example.com");
     rp.sign_in(&browser);
@@ -60,7 +81,7 @@ fn a_session_that_ended_elsewhere_changes_the_state_at_its_next_use() {
 
 #[test]
 fn the_page_in_the_frame_may_be_framed_by_anybody_and_has_one_script() {
-    let server = TestServer::start();
+    let server = watched();
     let metadata = server.browser().get("/.well-known/openid-configuration").json();
     assert_eq!(metadata["check_session_iframe"], format!("{}/check-session", server.issuer));
     for name in [
@@ -82,7 +103,7 @@ fn the_page_in_the_frame_may_be_framed_by_anybody_and_has_one_script() {
 
 #[test]
 fn a_native_application_has_no_origin_and_no_state() {
-    let server = TestServer::start();
+    let server = watched();
     let rp = RelyingParty::register(&server, json!({ "redirect_uris": ["com.example.app:/callback"] }));
     let (_, browser) = server.signed_in("ann@example.com");
     let answer = browser.get(&rp.authorization_request().path());

@@ -138,6 +138,10 @@ identifier!(
     IssuerId, "an issuer id", 32, slug, "1 to 32 characters of a-z, 0-9 and -"
 );
 identifier!(
+    /// The id of another provider by which people sign in, as in the paths of callbacks and of the admin API.
+    IdentityProviderId, "an identity provider's id", 32, slug, "1 to 32 characters of a-z, 0-9 and -"
+);
+identifier!(
     /// A `client_id` (RFC 6749 appendix A.1, without space).
     ClientId, "a client_id", 255, visible_ascii, "1 to 255 visible ASCII characters"
 );

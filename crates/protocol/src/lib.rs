@@ -29,6 +29,7 @@ pub mod group;
 pub mod id;
 pub mod id_text;
 pub mod id_token_hint;
+pub mod identity_provider;
 pub mod introspection;
 pub mod issuer;
 pub mod json;

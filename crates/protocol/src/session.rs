@@ -28,11 +28,21 @@ pub enum AuthenticationMethod {
     Swk,
     /// The browser in which the user proved a second factor some days ago. It stands in for one, and is none.
     Device,
+    /// Another provider said who it is. RFC 8176 registers no value for it; that provider's own methods are not repeated.
+    Federated,
 }
 
 impl AuthenticationMethod {
-    const ALL: [Self; 7] =
-        [Self::Pwd, Self::Otp, Self::Hwk, Self::Mfa, Self::AdminApi, Self::Swk, Self::Device];
+    const ALL: [Self; 8] = [
+        Self::Pwd,
+        Self::Otp,
+        Self::Hwk,
+        Self::Mfa,
+        Self::AdminApi,
+        Self::Swk,
+        Self::Device,
+        Self::Federated,
+    ];
 
     /// The `amr` value.
     pub fn as_str(self) -> &'static str {
@@ -44,6 +54,7 @@ impl AuthenticationMethod {
             Self::AdminApi => "admin_api",
             Self::Swk => "swk",
             Self::Device => "remembered_device",
+            Self::Federated => "fed",
         }
     }
 }

@@ -8,6 +8,7 @@ use symbolon_crypto::algorithm::Algorithm;
 use crate::attribute::AttributeSchema;
 use crate::branding::Branding;
 use crate::claim_definition::ClaimDefinition;
+use crate::identity_provider::IdentityProvider;
 use crate::pkce::PkcePolicy;
 use crate::sign_in::method::{SignInMethods, SignInPage};
 use crate::sign_in::origin::AllowedOrigin;
@@ -161,6 +162,10 @@ pub struct IssuerSettings {
     /// How pages present the issuer. Not written while it is empty, so that nodes of earlier versions read the settings.
     #[serde(skip_serializing_if = "Branding::is_empty")]
     pub branding: Branding,
+    /// The other providers by which people sign in. They have endpoints of their own. Not written while there are none, so
+    /// that nodes of earlier versions read the settings.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub identity_providers: Vec<IdentityProvider>,
     /// The longer lifetime of tokens that were issued under earlier settings. Set by the server when lifetimes
     /// change.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -304,6 +309,7 @@ impl Default for IssuerSettings {
             registration_puzzle: 0,
             default_language: UiLocale::default(),
             branding: Branding::default(),
+            identity_providers: Vec::new(),
             outlived: None,
         }
     }

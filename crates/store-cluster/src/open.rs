@@ -36,6 +36,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 7, oldest: 1, sql: include_str!("../migrations/0007_refusals.sql") },
     Migration { number: 8, oldest: 1, sql: include_str!("../migrations/0008_authenticators.sql") },
     Migration { number: 9, oldest: 1, sql: include_str!("../migrations/0009_deliveries.sql") },
+    Migration { number: 10, oldest: 1, sql: include_str!("../migrations/0010_identities.sql") },
 ];
 
 /// The shortest timeout during migrations, for a statement and for the wait for another node that migrates.

@@ -3,6 +3,7 @@
 mod authenticators;
 mod deliveries;
 mod groups;
+mod identities;
 mod roles;
 
 use std::future::Future;
@@ -43,6 +44,7 @@ pub use deliveries::{Deliveries, Delivery, DeliveryKind, MOST_CLAIMED, MOST_PAYL
 pub use groups::{
     GroupCreation, GroupDeletion, GroupFilter, GroupUpdate, Groups, MemberAddition, MemberRemoval,
 };
+pub use identities::{Identities, IdentityCreation, IdentityLink};
 pub use roles::{RoleCreation, RoleFilter, RoleGrant, RoleHolders, RoleRemoval, RoleUpdate, Roles};
 use symbolon_figures::StoreFigures;
 
@@ -442,7 +444,7 @@ pub trait Users: Send + Sync {
         seen: &PasswordHash,
         password: PasswordHash,
     ) -> Result<bool, StoreError>;
-    /// Deletes a user with password, authenticators, consents, memberships and given roles; returns whether there was one.
+    /// Deletes a user with password, authenticators, identities, consents, memberships and given roles; returns whether there was one.
     async fn delete_user(&self, issuer: &IssuerId, id: &UserId) -> Result<bool, StoreError>;
     /// Lists users, newest first.
     async fn list_users(
@@ -676,6 +678,7 @@ pub trait Store:
     + Users
     + Consents
     + Authenticators
+    + Identities
     + Deliveries
     + Groups
     + Roles

@@ -54,7 +54,7 @@ impl Acr {
             Some(Self::PhishingResistant)
         } else if has(AuthenticationMethod::Mfa) {
             Some(Self::TwoFactors)
-        } else if has(AuthenticationMethod::Pwd) || has(AuthenticationMethod::Otp) {
+        } else if [AuthenticationMethod::Pwd, AuthenticationMethod::Otp, AuthenticationMethod::Federated].into_iter().any(has) {
             Some(Self::OneFactor)
         } else {
             None

@@ -20,6 +20,8 @@ pub enum Factor {
     Totp,
     /// Has a recovery code.
     RecoveryCode,
+    /// Is signed in at another provider, which says so.
+    IdentityProvider,
     /// Uses a browser in which a second factor was proven some days ago, and which the person let be remembered.
     RememberedDevice,
 }
@@ -30,6 +32,7 @@ impl Factor {
         match self {
             Self::RememberedDevice => &[AuthenticationMethod::Device],
             Self::Password => &[AuthenticationMethod::Pwd],
+            Self::IdentityProvider => &[AuthenticationMethod::Federated],
             Self::EmailCode | Self::Totp | Self::RecoveryCode => &[AuthenticationMethod::Otp],
             // The key is one factor, and what the authenticator verified (a finger, a PIN) is another.
             Self::Passkey { is_synced: true } => &[AuthenticationMethod::Swk, AuthenticationMethod::Mfa],
@@ -112,6 +115,7 @@ mod tests {
         for (proven, methods, acr) in [
             (by(Factor::Password), vec!["pwd"], Some("urn:symbolon:acr:1")),
             (by(Factor::EmailCode), vec!["otp"], Some("urn:symbolon:acr:1")),
+            (by(Factor::IdentityProvider), vec!["fed"], Some("urn:symbolon:acr:1")),
             (by(Factor::Passkey { is_synced: false }), vec!["hwk", "mfa"], Some("phrh")),
             (by(Factor::Passkey { is_synced: true }), vec!["mfa", "swk"], Some("phr")),
             (

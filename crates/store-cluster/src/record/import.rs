@@ -29,12 +29,12 @@ const CONSENTS: &str = "INSERT INTO consents (issuer, user_id, client_id, docume
     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[])";
 
 impl Records {
-    /// Writes clients, users, authenticators, consents, groups, roles, who has them, deliveries and audit records. None of them
+    /// Writes clients, users, authenticators, identities, consents, groups, roles, who has them, deliveries and audit records. None of them
     /// may exist yet.
     pub(crate) async fn import(&self, records: Vec<Record>) -> Result<(), StoreError> {
         let (mut clients, mut users) = (Vec::new(), Vec::new());
         let (mut groups, mut roles, mut links) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut authenticators, mut deliveries) = (Vec::new(), Vec::new());
+        let (mut authenticators, mut identities, mut deliveries) = (Vec::new(), Vec::new(), Vec::new());
         let (mut consents, mut audit) = (Vec::new(), Vec::new());
         for record in records {
             match record {
@@ -43,6 +43,7 @@ impl Records {
                 Record::Authenticators(issuer, user, revision, set) => {
                     authenticators.push((issuer, user, revision, authenticators_document(&set)?));
                 }
+                Record::Identity(issuer, identity) => identities.push((issuer, *identity)),
                 Record::Delivery(issuer, delivery) => deliveries.push((issuer, *delivery)),
                 Record::Consent(issuer, user, client, consent) => {
                     consents.push((issuer, user, client, consent));
@@ -74,6 +75,7 @@ impl Records {
             self.import_users(&issuer, users).await?;
         }
         self.import_authenticators(&authenticators).await?;
+        self.import_identities(&identities).await?;
         self.import_consents(&consents).await?;
         for (issuer, rows) in by_issuer(groups) {
             self.import_groups(&issuer, &rows).await?;

@@ -14,6 +14,7 @@ mod entitlement;
 mod entitlement_count;
 mod group;
 mod group_creation;
+mod identity;
 mod import;
 mod issuer;
 mod link;
@@ -30,6 +31,7 @@ mod user_creation;
 mod user_row;
 
 pub(crate) use delivery::delivery;
+pub(crate) use identity::identity;
 
 use std::future::Future;
 use std::sync::Arc;

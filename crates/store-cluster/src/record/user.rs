@@ -158,6 +158,7 @@ async fn delete(key: Arc<(IssuerId, UserId)>, mut connection: Connection) -> Wri
     for sql in [
         "DELETE FROM consents WHERE issuer = $1 AND user_id = $2",
         "DELETE FROM authenticators WHERE issuer = $1 AND user_id = $2",
+        "DELETE FROM identities WHERE issuer = $1 AND user_id = $2",
         "DELETE FROM memberships WHERE issuer = $1 AND user_id = $2",
         "DELETE FROM user_roles WHERE issuer = $1 AND user_id = $2",
     ] {

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use symbolon_figures::StoreKind;
 use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::identity_provider::Identity;
 use symbolon_store::StoreError;
 use symbolon_store::columns::AttributeColumns;
-use symbolon_store::port::Created;
+use symbolon_store::port::{Created, IdentityCreation};
 
 use super::user::free_address;
 use super::user_row::UserRow;
-use super::{Records, Written, each, user_attribute};
+use super::{Records, Written, each, identity, user_attribute};
 use crate::postgres::{Connection, Transaction, column};
 
 /// Users that one transaction creates.
@@ -76,6 +77,42 @@ impl Records {
         let piece = Arc::new(piece);
         self.write(StoreKind::User, |connection| create(Arc::clone(&piece), connection)).await
     }
+}
+
+impl Records {
+    /// Makes a user for an identity: both or neither.
+    pub(super) async fn create_user_with_identity(
+        &self,
+        issuer: &IssuerId,
+        row: UserRow,
+        identity: Identity,
+    ) -> Result<IdentityCreation, StoreError> {
+        let given = Arc::new((issuer.clone(), [row], identity));
+        let create = move |connection| create_with_identity(Arc::clone(&given), connection);
+        self.write(StoreKind::User, create).await
+    }
+}
+
+/// A transaction that is not committed is rolled back.
+async fn create_with_identity(
+    given: Arc<(IssuerId, [UserRow; 1], Identity)>,
+    mut connection: Connection,
+) -> Written<IdentityCreation> {
+    let (issuer, rows, own) = &*given;
+    let transaction = connection.transaction().await?;
+    let created = insert(issuer, rows, &transaction).await?;
+    let kept: Vec<&UserRow> = rows.iter().filter(|row| created.contains(&row.id)).collect();
+    if kept.is_empty()
+        || !refused(issuer, rows, &created, &transaction).await?.is_empty()
+        || !user_attribute::take(issuer, &kept, &transaction).await?.is_empty()
+    {
+        return Ok(Some(IdentityCreation::UserExists));
+    }
+    if !identity::insert(issuer, own, &transaction).await? {
+        return Ok(Some(IdentityCreation::OfAnother));
+    }
+    transaction.commit().await?;
+    Ok(Some(IdentityCreation::Created))
 }
 
 /// Divides users, with their positions, into waves. A user with the id, the address or a unique value of an earlier one is in

@@ -34,6 +34,8 @@ const USERS: &str = "SELECT issuer, created_at, sequence, document, password FRO
     WHERE (issuer, created_at, sequence) > ($1, $2, $3) ORDER BY issuer, created_at, sequence LIMIT $4";
 const AUTHENTICATORS: &str = "SELECT issuer, user_id, revision, document FROM authenticators
     WHERE (issuer, user_id) > ($1, $2) ORDER BY issuer, user_id LIMIT $3";
+const IDENTITIES: &str = "SELECT issuer, provider, subject, user_id, label, linked_at FROM identities
+    WHERE (issuer, provider, subject) > ($1, $2, $3) ORDER BY issuer, provider, subject LIMIT $4";
 const CONSENTS: &str = "SELECT issuer, user_id, client_id, document FROM consents
     WHERE (issuer, user_id, client_id) > ($1, $2, $3) ORDER BY issuer, user_id, client_id LIMIT $4";
 const GROUPS: &str = "SELECT issuer, created_at, sequence, document FROM user_groups
@@ -80,6 +82,7 @@ impl Export for ClusterExport {
             Next::Clients(start()),
             Next::Users(start()),
             Next::Authenticators(String::new(), String::new()),
+            Next::Identities(<[String; 3]>::default()),
             Next::Consents(<[String; 3]>::default()),
             Next::Groups(start()),
             Next::Roles(start()),
@@ -106,6 +109,7 @@ enum Next {
     Clients(ByAge),
     Users(ByAge),
     Authenticators(String, String),
+    Identities([String; 3]),
     Consents([String; 3]),
     Groups(ByAge),
     Roles(ByAge),
@@ -172,6 +176,12 @@ impl Pages {
             Next::Authenticators(issuer, user) => {
                 let rows = self.rows(AUTHENTICATORS, &[&issuer, &user, &limit]).await?;
                 page(&rows, authenticators, |row| Ok(Next::Authenticators(column(row, 0)?, column(row, 1)?)))
+            }
+            Next::Identities([issuer, provider, subject]) => {
+                let rows = self.rows(IDENTITIES, &[&issuer, &provider, &subject, &limit]).await?;
+                page(&rows, identity, |row| {
+                    Ok(Next::Identities([column(row, 0)?, column(row, 1)?, column(row, 2)?]))
+                })
             }
             Next::Consents([issuer, user, client]) => {
                 let rows = self.rows(CONSENTS, &[&issuer, &user, &client, &limit]).await?;
@@ -303,6 +313,11 @@ fn authenticators(row: &DatabaseRow) -> Result<Option<Record>, StoreError> {
     let revision = column::<i64>(row, 2)?.cast_unsigned();
     let set = from_document(column::<&str>(row, 3)?)?;
     Ok(Some(Record::Authenticators(issuer(row)?, user, revision, Box::new(set))))
+}
+
+fn identity(row: &DatabaseRow) -> Result<Option<Record>, StoreError> {
+    let identity = crate::record::identity(row)?;
+    Ok(Some(Record::Identity(issuer(row)?, Box::new(identity))))
 }
 
 fn delivery(row: &DatabaseRow) -> Result<Option<Record>, StoreError> {

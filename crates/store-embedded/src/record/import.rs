@@ -11,8 +11,8 @@ use symbolon_store::transfer::Record;
 
 use super::statement::Statements;
 use super::{
-    Records, TEXT_FORM, Written, audit, client, delivery, group, issuer, link, refuse, role, to_document,
-    user,
+    Records, TEXT_FORM, Written, audit, client, delivery, group, identity, issuer, link, refuse, role,
+    to_document, user,
 };
 
 /// Inserts a row that does not exist yet.
@@ -88,6 +88,12 @@ fn row(record: Record) -> Result<Option<Insert>, StoreError> {
                 Ok(())
             })
         }
+        Record::Identity(issuer, own) => Box::new(move |statements| {
+            match identity::insert(&issuer, &own, statements)? {
+                true => Ok(()),
+                false => refuse(StoreError::Failed(format!("an identity of {issuer} came twice"))),
+            }
+        }),
         Record::Delivery(issuer, delivery) => {
             Box::new(move |statements| Ok(delivery::insert(&issuer, &delivery, statements)?))
         }

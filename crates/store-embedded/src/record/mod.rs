@@ -12,6 +12,7 @@ mod consent;
 mod delivery;
 mod entitlement;
 mod group;
+mod identity;
 mod import;
 mod issuer;
 mod link;
@@ -29,6 +30,7 @@ mod tests;
 
 pub(crate) use audit::each_document as each_audit_document;
 pub(crate) use delivery::{ALL as DELIVERIES, delivery};
+pub(crate) use identity::{ALL as IDENTITIES, identity};
 pub(crate) use issuer::{issuers, keys_and_settings};
 
 use std::future::Future;
@@ -62,6 +64,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { number: 7, sql: include_str!("../../migrations/0007_user_attributes.sql"), then: None },
     Migration { number: 8, sql: include_str!("../../migrations/0008_authenticators.sql"), then: None },
     Migration { number: 9, sql: include_str!("../../migrations/0009_deliveries.sql"), then: None },
+    Migration { number: 10, sql: include_str!("../../migrations/0010_identities.sql"), then: None },
 ];
 
 /// SQLite stores any text.

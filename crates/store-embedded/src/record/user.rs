@@ -300,6 +300,7 @@ impl Users for EmbeddedStore {
             user_attribute::delete(&issuer, id.as_str(), statements)?;
             statements.change("DELETE FROM consents WHERE issuer = ?1 AND user = ?2", key)?;
             statements.change("DELETE FROM authenticators WHERE issuer = ?1 AND user = ?2", key)?;
+            statements.change("DELETE FROM identities WHERE issuer = ?1 AND user = ?2", key)?;
             statements.change("DELETE FROM memberships WHERE issuer = ?1 AND user_id = ?2", key)?;
             statements.change("DELETE FROM user_roles WHERE issuer = ?1 AND user_id = ?2", key)?;
             Ok(statements.change("DELETE FROM users WHERE issuer = ?1 AND id = ?2", key)? == 1)

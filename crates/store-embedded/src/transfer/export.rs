@@ -19,7 +19,9 @@ use tokio::sync::mpsc;
 use crate::backup::{self, BackupFailure};
 use crate::database::DatabaseSnapshot;
 use crate::journal::{JournalSnapshot, Table, split_value};
-use crate::record::{DELIVERIES, delivery, each_audit_document, from_document, issuers, keys_and_settings};
+use crate::record::{
+    DELIVERIES, IDENTITIES, delivery, each_audit_document, from_document, identity, issuers, keys_and_settings,
+};
 use crate::{EmbeddedStore, decode, epoch, failed, generation, revocation, session};
 
 /// Takes a record of the journal: its table, key and value.
@@ -216,6 +218,7 @@ fn give_rows(connection: &Connection, out: &mut Out) -> Result<(), StoreError> {
         out.give(Record::User(issuer, Box::new(user), password.map(PasswordHash::new)))
     })?;
     give_authenticators(connection, out)?;
+    give_identities(connection, out)?;
     let consents = "SELECT issuer, user, client, document FROM consents ORDER BY issuer, user, client";
     each_row(connection, consents, (), |row| {
         let (issuer, user) = (IssuerId::trusted(text(row, 0)?), UserId::trusted(text(row, 1)?));
@@ -245,6 +248,16 @@ fn give_authenticators(connection: &Connection, out: &mut Out) -> Result<(), Sto
         let revision = row.get::<_, i64>(2).map_err(failed)?.cast_unsigned();
         let set = from_document(&text(row, 3)?)?;
         out.give(Record::Authenticators(issuer, user, revision, Box::new(set)))
+    })
+}
+
+fn give_identities(connection: &Connection, out: &mut Out) -> Result<(), StoreError> {
+    if !has_table("identities", connection)? {
+        return Ok(());
+    }
+    each_row(connection, IDENTITIES, (), |row| {
+        let (issuer, identity) = identity(row).map_err(failed)?;
+        out.give(Record::Identity(issuer, Box::new(identity)))
     })
 }
 

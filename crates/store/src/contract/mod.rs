@@ -28,6 +28,7 @@ pub mod durability;
 pub mod entitlement;
 pub mod given_role;
 pub mod group;
+pub mod identity;
 pub mod issuer;
 pub mod membership;
 pub mod refresh_token;
@@ -94,7 +95,7 @@ macro_rules! contract_tests {
         $crate::contract_tests! {
             $($then)*;
             assertion attribute audit authenticator challenge client code consent delivery durability entitlement given_role
-            group issuer membership refresh_token revocation role session shards user
+            group identity issuer membership refresh_token revocation role session shards user
         }
     };
     (@tests |$name:ident| $back_end:expr; $($kind:ident)*) => {

@@ -27,9 +27,9 @@ use super::sample::{
     HOUR, MINUTE, assertion_use, bare_lineage, client, code_grant, draw_session, family, issuer, key,
     lineage_of, page, redeem, rotation, session, user, with_tokens,
 };
-use super::{BackEnd, Scene, attribute, authenticator, told};
+use super::{BackEnd, Scene, attribute, authenticator, identity, told};
 use crate::port::{
-    AuditFilter, AuthenticatorUpdate, Created, DeliveryKind, Enrolled, Queued, Redemption, Use, UserFilter,
+    AuditFilter, AuthenticatorUpdate, Created, DeliveryKind, Enrolled, IdentityLink, Queued, Redemption, Use, UserFilter,
 };
 use crate::shard::ShardKind;
 use crate::transfer::{Export, Freeze, FreezeError, Import, Record, Tally, copy, tally};
@@ -169,6 +169,7 @@ impl Seeded {
         store.put_keys(one, &[], &keys).await.unwrap();
         let (users, client, consent) = plant_records(scene).await;
         let authenticators = plant_authenticators(scene).await;
+        assert_eq!(store.link_identity(one, identity::of("ann", "s", *now)).await.unwrap(), IdentityLink::Linked);
         plant_deliveries(scene).await;
         let groups = groups::plant(scene).await;
         let (mut live, mut ended) = (Vec::new(), Vec::new());
@@ -248,6 +249,9 @@ impl Seeded {
         let enrolled = store.authenticators(one, &ann).await.unwrap();
         assert_eq!(enrolled, self.authenticators);
         assert_eq!(store.authenticators(other, &ann).await.unwrap(), Enrolled::default());
+        let known = identity::of("ann", "s", *now);
+        assert_eq!(store.identities_of(one, &ann).await.unwrap(), [known.clone()]);
+        assert_eq!(store.identity(one, &known.provider, "s").await.unwrap(), Some(known));
         assert_eq!(store.waiting_deliveries().await.unwrap(), [(DeliveryKind::Mail, 2)]);
         let audit = store.search_audit(one, &AuditFilter::default(), &page(1, 10)).await.unwrap();
         let requests: Vec<_> = audit.items.iter().map(|record| record.request.as_deref().unwrap()).collect();
@@ -498,6 +502,7 @@ async fn refuses_writes(scene: &Scene, seeded: &Seeded) {
         ("client", store.create_client(one, client("new", *now)).await.err()),
         ("user", store.create_user(one, user("new", None, *now), None).await.err()),
         ("authenticators", store.put_authenticators(one, &ann, 2, &seeded.authenticators.set).await.err()),
+        ("identity", store.link_identity(one, identity::of("ann", "new", *now)).await.err()),
         ("delivery", store.queue_delivery(one, delivery("new", DeliveryKind::Mail, *now), 10).await.err()),
         ("claim", store.claim_deliveries(*now + MINUTE, *now + HOUR, 10).await.err()),
         ("consent", store.withdraw(one, &ann, &app).await.err()),

@@ -27,6 +27,7 @@ use symbolon_protocol::event::AuditRecord;
 use symbolon_protocol::family::Family;
 use symbolon_protocol::group::{Group, Membership};
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
+use symbolon_protocol::identity_provider::Identity;
 use symbolon_protocol::issuer::Issuer;
 use symbolon_protocol::key::KeyRecord;
 use symbolon_protocol::revocation::Tombstone;
@@ -133,6 +134,8 @@ pub enum Record {
     User(IssuerId, Box<User>, Option<PasswordHash>),
     /// What a user has enrolled to prove who they are, and its revision.
     Authenticators(IssuerId, UserId, u64, Box<AuthenticatorSet>),
+    /// Who a user is to another provider.
+    Identity(IssuerId, Box<Identity>),
     /// The consent of a user to a client.
     Consent(IssuerId, UserId, ClientId, Consent),
     /// A group of users.
@@ -173,6 +176,8 @@ pub enum Class {
     Users,
     /// [`Record::Authenticators`]
     Authenticators,
+    /// [`Record::Identity`]
+    Identities,
     /// [`Record::Consent`]
     Consents,
     /// [`Record::Group`]
@@ -191,7 +196,7 @@ pub enum Class {
 
 impl Class {
     /// Every class, in order.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Shards,
         Self::Epochs,
         Self::Issuers,
@@ -202,6 +207,7 @@ impl Class {
         Self::Clients,
         Self::Users,
         Self::Authenticators,
+        Self::Identities,
         Self::Consents,
         Self::Groups,
         Self::Roles,
@@ -225,6 +231,7 @@ impl Class {
             Self::Clients => "clients",
             Self::Users => "users",
             Self::Authenticators => "authenticators",
+            Self::Identities => "identities",
             Self::Consents => "consents",
             Self::Groups => "groups",
             Self::Roles => "roles",
@@ -251,6 +258,7 @@ impl Record {
             Self::Client(..) => Class::Clients,
             Self::User(..) => Class::Users,
             Self::Authenticators(..) => Class::Authenticators,
+            Self::Identity(..) => Class::Identities,
             Self::Consent(..) => Class::Consents,
             Self::Group(..) => Class::Groups,
             Self::Role(..) => Class::Roles,

@@ -100,6 +100,7 @@ fn canonical(record: &Record) -> serde_json::Result<Vec<u8>> {
             json(&(issuer, user, password.as_ref().map(|password| password.expose())))
         }
         Record::Authenticators(issuer, user, revision, set) => json(&(issuer, user, revision, set)),
+        Record::Identity(issuer, identity) => json(&(issuer, identity)),
         Record::Consent(issuer, user, client, consent) => json(&(issuer, user, client, consent)),
         Record::Group(issuer, group) => json(&(issuer, group)),
         Record::Role(issuer, role) => json(&(issuer, role)),

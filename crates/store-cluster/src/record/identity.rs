@@ -1,0 +1,162 @@
+//! Who users are to other providers.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use symbolon_figures::StoreKind;
+use symbolon_protocol::id::{IssuerId, UserId};
+use symbolon_protocol::identity_provider::Identity;
+use symbolon_protocol::time::Timestamp;
+use symbolon_protocol::user::User;
+use symbolon_store::StoreError;
+use symbolon_store::port::{Identities, IdentityCreation, IdentityLink};
+use tokio_postgres::Row;
+
+use super::user_row::UserRow;
+use super::{Records, Written, each, millis};
+use crate::ClusterStore;
+use crate::postgres::{Connection, Parameter, Transaction, column};
+
+const FIND: &str = "SELECT issuer, provider, subject, user_id, label, linked_at FROM identities
+    WHERE issuer = $1 AND provider = $2 AND subject = $3";
+const OF_USER: &str = "SELECT issuer, provider, subject, user_id, label, linked_at FROM identities
+    WHERE issuer = $1 AND user_id = $2 ORDER BY provider";
+/// Inserts only if the user exists, and keeps the user from being deleted before it is written, as a foreign key would.
+const LINK: &str = "INSERT INTO identities (issuer, provider, subject, user_id, label, linked_at)
+    SELECT $1::text, $2::text, $3::text, $4::text, $5::text, $6::bigint
+    FROM (SELECT 1 FROM users WHERE issuer = $1 AND id = $4 FOR KEY SHARE) AS of_user
+    ON CONFLICT DO NOTHING";
+const USER: &str = "SELECT 1 FROM users WHERE issuer = $1 AND id = $2";
+const UNLINK: &str = "DELETE FROM identities WHERE issuer = $1 AND user_id = $2 AND provider = $3";
+const UNLINK_ALL: &str = "DELETE FROM identities WHERE issuer = $1 AND provider = $2";
+const IMPORT: &str = "INSERT INTO identities (issuer, provider, subject, user_id, label, linked_at)
+    SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[])";
+
+/// An identity of a row that has all columns in the order of the table.
+pub(crate) fn identity(row: &Row) -> Result<Identity, StoreError> {
+    Ok(Identity {
+        provider: column::<&str>(row, 1)?.into(),
+        subject: column(row, 2)?,
+        user: UserId::trusted(column::<&str>(row, 3)?),
+        label: column(row, 4)?,
+        linked_at: Timestamp::from_millis(column::<i64>(row, 5)?.cast_unsigned()),
+    })
+}
+
+async fn link(given: Arc<(IssuerId, Identity)>, connection: Connection) -> Written<IdentityLink> {
+    let (issuer, identity) = &*given;
+    let (issuer, user) = (issuer.as_str(), identity.user.as_str());
+    let (provider, subject) = (identity.provider.as_str(), identity.subject.as_str());
+    let (label, linked_at) = (&identity.label, millis(identity.linked_at));
+    let values: [Parameter<'_>; 6] = [&issuer, &provider, &subject, &user, label, &linked_at];
+    if connection.change(LINK, &values).await? == 1 {
+        return Ok(Some(IdentityLink::Linked));
+    }
+    // Nothing was written, so this only tells why.
+    if connection.first(USER, &[&issuer, &user]).await?.is_none() {
+        return Ok(Some(IdentityLink::UserUnknown));
+    }
+    let found = connection.first(FIND, &[&issuer, &provider, &subject]).await?;
+    Ok(Some(match found.as_ref().map(self::identity).transpose()? {
+        Some(found) if found.user == identity.user => IdentityLink::AlreadyLinked,
+        Some(_) => IdentityLink::OfAnother,
+        None => IdentityLink::HasOther,
+    }))
+}
+
+/// Inserts the identity of a user whom the transaction has made; false if it is somebody's.
+pub(super) async fn insert(
+    issuer: &IssuerId,
+    identity: &Identity,
+    transaction: &Transaction<'_>,
+) -> Result<bool, StoreError> {
+    let (issuer, user, linked_at) = (issuer.as_str(), identity.user.as_str(), millis(identity.linked_at));
+    let (provider, subject) = (identity.provider.as_str(), identity.subject.as_str());
+    let values: [Parameter<'_>; 6] = [&issuer, &provider, &subject, &user, &identity.label, &linked_at];
+    Ok(transaction.change(LINK, &values).await? == 1)
+}
+
+impl Records {
+    /// Writes identities of which none exists yet.
+    pub(super) async fn import_identities(&self, all: &[(IssuerId, Identity)]) -> Result<(), StoreError> {
+        if all.is_empty() {
+            return Ok(());
+        }
+        let issuers = each(all, |(issuer, _)| issuer.as_str());
+        let providers = each(all, |(_, own)| own.provider.as_str());
+        let subjects = each(all, |(_, own)| own.subject.as_str());
+        let users = each(all, |(_, own)| own.user.as_str());
+        let labels = each(all, |(_, own)| own.label.as_deref());
+        let times = each(all, |(_, own)| millis(own.linked_at));
+        let connection = self.postgres.connection().await?;
+        connection
+            .change(IMPORT, &[&issuers, &providers, &subjects, &users, &labels, &times])
+            .await
+            .map(drop)
+    }
+}
+
+#[async_trait]
+impl Identities for ClusterStore {
+    async fn identity(
+        &self,
+        issuer: &IssuerId,
+        provider: &str,
+        subject: &str,
+    ) -> Result<Option<Identity>, StoreError> {
+        let key: [Parameter<'_>; 3] = [&issuer.as_str(), &provider, &subject];
+        let found = self.records.first(StoreKind::Authenticator, FIND, &key).await?;
+        found.as_ref().map(identity).transpose()
+    }
+
+    async fn identities_of(&self, issuer: &IssuerId, user: &UserId) -> Result<Vec<Identity>, StoreError> {
+        let key: [Parameter<'_>; 2] = [&issuer.as_str(), &user.as_str()];
+        let rows = self.records.all(StoreKind::Authenticator, OF_USER, &key).await?;
+        rows.iter().map(identity).collect()
+    }
+
+    async fn link_identity(&self, issuer: &IssuerId, identity: Identity) -> Result<IdentityLink, StoreError> {
+        let given = Arc::new((issuer.clone(), identity));
+        self.records
+            .write(StoreKind::Authenticator, move |connection| link(Arc::clone(&given), connection))
+            .await
+    }
+
+    async fn create_user_with_identity(
+        &self,
+        issuer: &IssuerId,
+        user: User,
+        identity: Identity,
+    ) -> Result<IdentityCreation, StoreError> {
+        self.records.create_user_with_identity(issuer, UserRow::of(&user, None)?, identity).await
+    }
+
+    async fn unlink_identity(
+        &self,
+        issuer: &IssuerId,
+        user: &UserId,
+        provider: &str,
+    ) -> Result<bool, StoreError> {
+        let given = Arc::new((issuer.clone(), user.clone(), provider.to_owned()));
+        self.records
+            .write(StoreKind::Authenticator, move |connection| unlink(Arc::clone(&given), connection))
+            .await
+    }
+
+    async fn unlink_provider(&self, issuer: &IssuerId, provider: &str) -> Result<u64, StoreError> {
+        let given = Arc::new((issuer.clone(), provider.to_owned()));
+        self.records
+            .write(StoreKind::Authenticator, move |connection| unlink_all(Arc::clone(&given), connection))
+            .await
+    }
+}
+
+async fn unlink_all(given: Arc<(IssuerId, String)>, connection: Connection) -> Written<u64> {
+    let key: [Parameter<'_>; 2] = [&given.0.as_str(), &given.1];
+    connection.change(UNLINK_ALL, &key).await.map(Some)
+}
+
+async fn unlink(given: Arc<(IssuerId, UserId, String)>, connection: Connection) -> Written<bool> {
+    let (issuer, user, provider) = &*given;
+    Ok(Some(connection.change(UNLINK, &[&issuer.as_str(), &user.as_str(), provider]).await? == 1))
+}

@@ -25,6 +25,7 @@ mod fields;
 pub mod fuzz;
 mod grants;
 mod groups;
+mod identity_providers;
 mod installation;
 mod invitations;
 mod issuers;
@@ -108,6 +109,7 @@ fn operations() -> Vec<Operation> {
         entitlement::operations(),
         bulk::operations(),
         settings::operations(),
+        identity_providers::operations(),
         shards::operations(),
         signing_keys::operations(),
         audit_logs::operations(),

@@ -32,6 +32,7 @@ use crate::issuer::{self, Directory, IssuerError, IssuerState};
 use crate::outbox::Outbox;
 use crate::passwords::Passwords;
 use crate::rate_limit::RateLimits;
+use crate::upstream_cache::UpstreamCache;
 use symbolon_config::{Config, TraceparentOf};
 use symbolon_outbound::{Outbound, OutboundAnswer, OutboundError, OutboundRequest, Reach};
 use symbolon_telemetry::{CounterFamily, Registry, TraceparentPolicy, Tracer};
@@ -92,6 +93,8 @@ pub struct App {
     pub detached: Detached,
     /// Wakes the job that delivers mail and back-channel calls.
     pub deliveries: DeliverySignals,
+    /// What other providers publish.
+    pub(crate) upstreams: UpstreamCache,
     /// Calls addresses that others named.
     outbound: Outbound,
     /// The last mails; empty outside development mode.
@@ -181,6 +184,7 @@ impl App {
             deliveries,
             outbound: Outbound::new(env!("CARGO_PKG_VERSION")),
             outbox: Outbox::default(),
+            upstreams: UpstreamCache::default(),
             cut_entitlements,
             trusted_proxies,
             access_tokens: AccessTokenCache::new(figures.cache("verified_token")),

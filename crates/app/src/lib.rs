@@ -29,3 +29,5 @@ pub mod passwords;
 pub mod rate_limit;
 pub mod registration;
 pub mod session_end;
+pub mod upstream;
+pub mod upstream_cache;

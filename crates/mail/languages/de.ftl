@@ -16,6 +16,7 @@ days = { $count ->
 label-device = Gerät
 label-address = Adresse
 label-time = Zeit
+label-provider = Anbieter
 label-passkey = Passkey
 label-email = Neue Adresse
 footer = Diese Nachricht hat { $issuer } gesendet.
@@ -69,6 +70,14 @@ new-passkey = Neuer Passkey bei { $issuer }
 
 passkey-removed = Passkey bei { $issuer } entfernt
     .text = Aus Ihrem Konto bei { $issuer } wurde ein Passkey entfernt.
+    .note = Wenn Sie es waren, ist nichts zu tun. Wenn nicht, melden Sie sich an, ändern Sie Ihr Passwort und beenden Sie alle Sitzungen.
+
+provider-connected = Neue Verbindung bei { $issuer }
+    .text = Ihr Konto bei { $issuer } wurde mit einem Konto bei einem anderen Anbieter verbunden, mit dem man sich von nun an anmelden kann.
+    .note = Wenn Sie es waren, ist nichts zu tun. Wenn nicht, melden Sie sich an, trennen Sie es, ändern Sie Ihr Passwort und beenden Sie alle Sitzungen.
+
+provider-disconnected = Verbindung bei { $issuer } getrennt
+    .text = Ihr Konto bei { $issuer } wurde von einem Konto bei einem anderen Anbieter getrennt.
     .note = Wenn Sie es waren, ist nichts zu tun. Wenn nicht, melden Sie sich an, ändern Sie Ihr Passwort und beenden Sie alle Sitzungen.
 
 new-generator = Neue Authenticator-App bei { $issuer }

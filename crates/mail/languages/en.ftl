@@ -20,6 +20,7 @@ days = { $count ->
 label-device = Device
 label-address = Address
 label-time = Time
+label-provider = Provider
 label-passkey = Passkey
 label-email = New address
 footer = This message was sent by { $issuer }.
@@ -73,6 +74,14 @@ new-passkey = New passkey at { $issuer }
 
 passkey-removed = Passkey removed at { $issuer }
     .text = A passkey was removed from your account at { $issuer }.
+    .note = If it was you, there is nothing to do. If it was not, sign in, change your password and end all sessions.
+
+provider-connected = New connection at { $issuer }
+    .text = Your account at { $issuer } was connected with an account at another provider, which can sign in to it from now on.
+    .note = If it was you, there is nothing to do. If it was not, sign in, disconnect it, change your password and end all sessions.
+
+provider-disconnected = Connection removed at { $issuer }
+    .text = Your account at { $issuer } was disconnected from an account at another provider.
     .note = If it was you, there is nothing to do. If it was not, sign in, change your password and end all sessions.
 
 new-generator = New authenticator app at { $issuer }

@@ -16,6 +16,7 @@ days = { $count ->
 label-device = Dispositivo
 label-address = Dirección
 label-time = Hora
+label-provider = Proveedor
 label-passkey = Llave de acceso
 label-email = Nueva dirección
 footer = Este mensaje ha sido enviado por { $issuer }.
@@ -69,6 +70,14 @@ new-passkey = Nueva llave de acceso en { $issuer }
 
 passkey-removed = Llave de acceso eliminada en { $issuer }
     .text = Se ha eliminado una llave de acceso de su cuenta en { $issuer }.
+    .note = Si ha sido usted, no tiene que hacer nada. Si no, inicie sesión, cambie su contraseña y cierre todas las sesiones.
+
+provider-connected = Nueva conexión en { $issuer }
+    .text = Su cuenta en { $issuer } se ha conectado con una cuenta de otro proveedor, con la que se puede entrar a partir de ahora.
+    .note = Si ha sido usted, no tiene que hacer nada. Si no, inicie sesión, desconéctela, cambie su contraseña y cierre todas las sesiones.
+
+provider-disconnected = Conexión eliminada en { $issuer }
+    .text = Su cuenta en { $issuer } se ha desconectado de una cuenta de otro proveedor.
     .note = Si ha sido usted, no tiene que hacer nada. Si no, inicie sesión, cambie su contraseña y cierre todas las sesiones.
 
 new-generator = Nueva aplicación de autenticación en { $issuer }

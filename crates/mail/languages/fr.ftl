@@ -16,6 +16,7 @@ days = { $count ->
 label-device = Appareil
 label-address = Adresse
 label-time = Heure
+label-provider = Fournisseur
 label-passkey = Clé d’accès
 label-email = Nouvelle adresse
 footer = Ce message a été envoyé par { $issuer }.
@@ -69,6 +70,14 @@ new-passkey = Nouvelle clé d’accès chez { $issuer }
 
 passkey-removed = Clé d’accès supprimée chez { $issuer }
     .text = Une clé d’accès a été supprimée de votre compte chez { $issuer }.
+    .note = Si c’était vous, il n’y a rien à faire. Sinon, connectez-vous, changez votre mot de passe et fermez toutes les sessions.
+
+provider-connected = Nouvelle liaison chez { $issuer }
+    .text = Votre compte chez { $issuer } a été relié à un compte chez un autre fournisseur, avec lequel on peut désormais se connecter.
+    .note = Si c’était vous, il n’y a rien à faire. Sinon, connectez-vous, déliez-le, changez votre mot de passe et fermez toutes les sessions.
+
+provider-disconnected = Liaison supprimée chez { $issuer }
+    .text = Votre compte chez { $issuer } a été délié d’un compte chez un autre fournisseur.
     .note = Si c’était vous, il n’y a rien à faire. Sinon, connectez-vous, changez votre mot de passe et fermez toutes les sessions.
 
 new-generator = Nouvelle application d’authentification chez { $issuer }

@@ -13,6 +13,7 @@ days = { $count ->
 label-device = デバイス
 label-address = アドレス
 label-time = 日時
+label-provider = プロバイダー
 label-passkey = パスキー
 label-email = 新しいメールアドレス
 footer = このメッセージは { $issuer } から送信されました。
@@ -66,6 +67,14 @@ new-passkey = { $issuer } の新しいパスキー
 
 passkey-removed = { $issuer } のパスキーが削除されました
     .text = { $issuer } のあなたのアカウントからパスキーが削除されました。
+    .note = ご本人の場合は、何もする必要はありません。そうでない場合は、サインインしてパスワードを変更し、すべてのセッションを終了してください。
+
+provider-connected = { $issuer } の新しい連携
+    .text = { $issuer } のあなたのアカウントが、ほかのプロバイダーのアカウントと連携されました。今後はそのアカウントでもサインインできます。
+    .note = ご本人の場合は、何もする必要はありません。そうでない場合は、サインインして連携を解除し、パスワードを変更して、すべてのセッションを終了してください。
+
+provider-disconnected = { $issuer } の連携が解除されました
+    .text = { $issuer } のあなたのアカウントと、ほかのプロバイダーのアカウントとの連携が解除されました。
     .note = ご本人の場合は、何もする必要はありません。そうでない場合は、サインインしてパスワードを変更し、すべてのセッションを終了してください。
 
 new-generator = { $issuer } の新しい認証アプリ

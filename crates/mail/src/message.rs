@@ -111,6 +111,20 @@ pub enum Message {
         /// When.
         at: Timestamp,
     },
+    /// The account was connected with another provider.
+    ProviderConnected {
+        /// The provider's name.
+        name: String,
+        /// When.
+        at: Timestamp,
+    },
+    /// The account was disconnected from another provider.
+    ProviderDisconnected {
+        /// The provider's name.
+        name: String,
+        /// When.
+        at: Timestamp,
+    },
     /// A passkey was removed.
     PasskeyRemoved {
         /// Its name.
@@ -164,6 +178,8 @@ impl Message {
             Self::AccountUnknown { .. } => "account-unknown",
             Self::NewDevice { .. } => "new-device",
             Self::NewPasskey { .. } => "new-passkey",
+            Self::ProviderConnected { .. } => "provider-connected",
+            Self::ProviderDisconnected { .. } => "provider-disconnected",
             Self::PasskeyRemoved { .. } => "passkey-removed",
             Self::NewGenerator { .. } => "new-generator",
             Self::GeneratorRemoved { .. } => "generator-removed",
@@ -184,6 +200,8 @@ impl Message {
             Self::AccountUnknown { .. } | Self::AccountExists { .. } => Duration::from_secs(3_600),
             Self::NewDevice { .. }
             | Self::NewPasskey { .. }
+            | Self::ProviderConnected { .. }
+            | Self::ProviderDisconnected { .. }
             | Self::PasskeyRemoved { .. }
             | Self::NewGenerator { .. }
             | Self::GeneratorRemoved { .. }
@@ -199,7 +217,9 @@ impl Message {
             self,
             Self::NewDevice { .. }
                 | Self::NewPasskey { .. }
-                | Self::PasskeyRemoved { .. }
+                | Self::ProviderConnected { .. }
+            | Self::ProviderDisconnected { .. }
+            | Self::PasskeyRemoved { .. }
                 | Self::NewGenerator { .. }
                 | Self::GeneratorRemoved { .. }
                 | Self::PasswordChanged { .. }
@@ -229,6 +249,8 @@ impl Message {
             | Self::AccountExists { .. }
             | Self::NewDevice { .. }
             | Self::NewPasskey { .. }
+            | Self::ProviderConnected { .. }
+            | Self::ProviderDisconnected { .. }
             | Self::PasskeyRemoved { .. }
             | Self::NewGenerator { .. }
             | Self::GeneratorRemoved { .. }
@@ -258,6 +280,8 @@ pub(crate) fn every_message() -> Vec<Message> {
         Message::AccountUnknown { register_url: Some("https://op.example/register".into()) },
         Message::NewDevice { device: "Firefox on Linux".into(), address: "192.0.2.7".into(), at },
         Message::NewPasskey { name: "My <key> & \"more\"".into(), at },
+        Message::ProviderConnected { name: "Acme".into(), at },
+        Message::ProviderDisconnected { name: "Acme".into(), at },
         Message::PasskeyRemoved { name: "My key".into(), at },
         Message::NewGenerator { at },
         Message::GeneratorRemoved { at },

@@ -172,6 +172,9 @@ fn facts(message: &Message) -> Vec<(&'static str, String)> {
             ("label-time", time(*at)),
         ],
         Message::NewPasskey { name, at } => vec![("label-passkey", chosen(name)), ("label-time", time(*at))],
+        Message::ProviderConnected { name, at } | Message::ProviderDisconnected { name, at } => {
+            vec![("label-provider", chosen(name)), ("label-time", time(*at))]
+        }
         Message::PasswordChanged { at } => vec![("label-time", time(*at))],
         Message::EmailChanged { email, at } => {
             vec![("label-email", chosen(email)), ("label-time", time(*at))]

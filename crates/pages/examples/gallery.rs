@@ -65,6 +65,7 @@ fn login(hint: Option<&str>, error: Option<LoginError>) -> LoginPage {
         magic_link_action: None,
         error,
         ways: LoginWays {
+            providers: ("/login/provider?transaction=tx".to_owned(), Vec::new()),
             password: true,
             passkey: Some(PasskeyPrompt {
                 action: "/login/passkey".into(),

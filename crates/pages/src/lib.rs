@@ -52,7 +52,7 @@ mod tests;
 pub use account::{
     AccountDataPage, AccountDeletedPage, AccountFrame, AccountNotice, AccountPage, AccountPlace,
     ApplicationView, ApplicationsPage, AttributeField, AttributeInput, GeneratorPage, NewPasskeyPage,
-    PasskeyView, PasswordPage, ProfileField, ProfilePage, SecurityPage, SessionView, SessionsPage,
+    PasskeyView, PasswordPage, ProfileField, ProfilePage, ProviderView, SecurityPage, SessionView, SessionsPage,
 };
 pub use asset::{Asset, assets, stylesheet};
 pub use brand::Brand;
@@ -71,6 +71,6 @@ pub use password_field::PasswordFault;
 pub use recovery::{ForgotPasswordPage, RecoveryError, ResetPasswordPage};
 pub use registration::{FieldKind, FormField, PuzzleView, RegisterError, RegisterPage};
 pub use second_factor::{RecoveryCodesPage, SecondFactorError, SecondFactorPage, SecondFactorSetup};
-pub use sign_in::{ConsentPage, LoginError, LoginPage, LoginStage, LoginWays, ScopeView};
+pub use sign_in::{ConsentPage, LoginError, LoginPage, LoginStage, LoginWays, ProviderButton, ScopeView};
 pub use sign_out::{CheckSessionPage, LoggedOutPage, LogoutPage};
 pub use walkthrough::{SilentCallbackPage, WalkThroughPage};

@@ -12,6 +12,12 @@ pub enum LoginError {
     InvalidCredentials,
     /// The passkey proves nothing here.
     PasskeyRefused,
+    /// The other provider did not sign the person in.
+    ProviderRefused,
+    /// The other provider could not be asked, or what it said does not hold.
+    ProviderFailed,
+    /// No account is connected with who the person is to the other provider.
+    ProviderUnknown,
     /// A code was to be sent, and nothing was typed that could be a name or an address.
     NameMissing,
     /// Too many failed attempts for this account or address.
@@ -30,6 +36,9 @@ impl LoginError {
         match *self {
             Self::InvalidCredentials => texts.login_invalid_credentials.into(),
             Self::PasskeyRefused => texts.login_passkey_refused.into(),
+            Self::ProviderRefused => texts.login_provider_refused.into(),
+            Self::ProviderFailed => texts.login_provider_failed.into(),
+            Self::ProviderUnknown => texts.login_provider_unknown.into(),
             Self::NameMissing => texts.login_name_missing.into(),
             Self::TooManyAttempts { retry_after_seconds } => {
                 texts.login_too_many_attempts.with(&wait(retry_after_seconds, texts))
@@ -56,8 +65,19 @@ pub struct LoginWays {
     pub passkey: Option<PasskeyPrompt>,
     /// Where the form asks for a code by e-mail.
     pub email_code: Option<String>,
+    /// The other providers, and where their form is posted (`provider` = an id).
+    pub providers: (String, Vec<ProviderButton>),
     /// Whether the form tells if the browser could create a passkey (`creates_passkeys`).
     pub asks_for_support: bool,
+}
+
+/// A button that leads to another provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderButton {
+    /// The provider's id: the value of `provider`.
+    pub id: String,
+    /// Its name.
+    pub name: String,
 }
 
 /// What a login page asks for.

@@ -14,6 +14,10 @@ fn prompt() -> PasskeyPrompt {
     PasskeyPrompt { action: "/login/passkey".into(), options: HOSTILE.into(), unknown: Some(HOSTILE.into()) }
 }
 
+fn button() -> ProviderButton {
+    ProviderButton { id: HOSTILE.into(), name: HOSTILE.into() }
+}
+
 fn login(error: Option<LoginError>) -> LoginPage {
     LoginPage {
         language: Language::English,
@@ -31,6 +35,7 @@ fn login(error: Option<LoginError>) -> LoginPage {
         magic_link_action: Some(HOSTILE.into()),
         error,
         ways: LoginWays {
+            providers: ("/login/provider?transaction=tx".to_owned(), vec![button()]),
             password: true,
             passkey: Some(prompt()),
             email_code: Some("/login/email-code".into()),

@@ -97,6 +97,16 @@ events! {
     UserDeleted => "user.deleted", true;
     /// Passkeys or second factors of a user were removed by an administrator.
     AuthenticatorsRemoved => "user.authenticators_removed", true;
+    /// Another provider was added by which people sign in.
+    IdentityProviderCreated => "identity_provider.created", true;
+    /// A provider by which people sign in was changed.
+    IdentityProviderUpdated => "identity_provider.updated", true;
+    /// A provider by which people sign in was deleted, and everybody disconnected from it.
+    IdentityProviderDeleted => "identity_provider.deleted", true;
+    /// A user was connected with who they are to another provider.
+    IdentityLinked => "identity.linked", true;
+    /// A user was disconnected from another provider.
+    IdentityUnlinked => "identity.unlinked", true;
     /// A group was created.
     GroupCreated => "group.created", true;
     /// A group was changed.

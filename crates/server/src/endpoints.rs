@@ -38,6 +38,20 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Endpoint> {
 /// first row.
 pub fn find(path: &str, method: &Method) -> Option<&'static Endpoint> {
     let mut here = all().filter(|endpoint| endpoint.path == path);
+    let Some(first) = here.next() else { return find_below(path, method) };
+    if first.methods.contains(method) {
+        return Some(first);
+    }
+    here.find(|endpoint| endpoint.methods.contains(method)).or(Some(first))
+}
+
+/// The endpoint of a path whose last segment is a name, looked for where no other has the path.
+fn find_below(path: &str, method: &Method) -> Option<&'static Endpoint> {
+    let (parent, name) = path.rsplit_once('/')?;
+    let is_here = |endpoint: &&Endpoint| {
+        endpoint.path.rsplit_once('/').is_some_and(|(own, last)| last == Endpoint::NAMED && own == parent)
+    };
+    let mut here = all().filter(is_here).filter(|_| !name.is_empty());
     let first = here.next()?;
     if first.methods.contains(method) {
         return Some(first);

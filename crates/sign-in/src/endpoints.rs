@@ -12,8 +12,8 @@ use symbolon_telemetry::Endpoint as Label;
 use crate::account::security::{generator, passkey};
 use crate::interaction::Page;
 use crate::{
-    account, account_email, authorize, branding, check_session, consent, consent_page, email_code, login,
-    login_page, logout, outbox, passkey_offer, passkey_offer_page, passkey_sign_in, recovery, registration,
+    account, account_email, authorize, branding, check_session, consent, consent_page, email_code, identity_provider,
+    login, login_page, logout, outbox, passkey_offer, passkey_offer_page, passkey_sign_in, recovery, registration,
     root_page, second_factor, second_factor_page,
 };
 
@@ -54,11 +54,14 @@ const fn reached_by_mail(path: &'static str, methods: &'static [Method], handler
     page(path, methods, Label::Page, OF_ADDRESS, handler)
 }
 
+/// The path of the answers of other providers: each has its own, at its id.
+const CALLBACK: &str = "/login/callback/{name}";
+
 const OF_ADDRESS: Limit = Limit::Address(EndpointClass::Authorize);
 const OF_LOGOUT: Limit = Limit::Address(EndpointClass::Logout);
 
 /// The endpoints that people's browsers call, the busiest first.
-pub static ENDPOINTS: [Endpoint; 53] = [
+pub static ENDPOINTS: [Endpoint; 56] = [
     page(path::AUTHORIZATION, GET_THAT_CHANGES_OR_POST, Label::Authorize, OF_ADDRESS, |call| {
         Box::pin(authorize::authorize(call))
     }),
@@ -75,6 +78,13 @@ pub static ENDPOINTS: [Endpoint; 53] = [
     page(login_page::PASSKEY_PATH, POST, Label::Login, OF_ADDRESS, |call| {
         Box::pin(passkey_sign_in::submit(call))
     }),
+    page(identity_provider::PATH, POST, Label::Login, OF_ADDRESS, |call| {
+        Box::pin(identity_provider::submit(call))
+    }),
+    page(CALLBACK, GET_THAT_CHANGES, Label::Login, OF_ADDRESS, |call| {
+        Box::pin(identity_provider::callback(call))
+    }),
+    page(CALLBACK, POST, Label::Login, OF_ADDRESS, |call| Box::pin(identity_provider::callback(call))),
     page(login_page::EMAIL_CODE_PATH, GET_THAT_CHANGES, Label::Login, OF_ADDRESS, |call| {
         Box::pin(authorize::show(call, Page::EmailCode))
     }),

@@ -43,6 +43,13 @@ pub(super) enum Proof {
         /// The address that it was sent to, as login names are compared.
         address: String,
     },
+    /// Another provider said who it is.
+    Identity {
+        /// The provider's key.
+        provider: String,
+        /// Its `sub`.
+        subject: String,
+    },
     /// The browser has a session, in which more is to be proven.
     Session {
         /// Its public id.
@@ -133,11 +140,13 @@ impl FirstFactor {
     pub(super) fn proven(&self) -> Proven {
         match &self.proof {
             Proof::Password { .. } => Proven::by(Factor::Password, self.at),
+            Proof::Identity { .. } => Proven::by(Factor::IdentityProvider, self.at),
             Proof::EmailCode { .. } => Proven::by(Factor::EmailCode, self.at),
             Proof::Session { amr, .. } => {
                 let factors = [
                     (AuthenticationMethod::Pwd, Factor::Password),
                     (AuthenticationMethod::Otp, Factor::EmailCode),
+                    (AuthenticationMethod::Federated, Factor::IdentityProvider),
                     (AuthenticationMethod::Swk, Factor::Passkey { is_synced: true }),
                     (AuthenticationMethod::Hwk, Factor::Passkey { is_synced: false }),
                 ];

@@ -19,6 +19,7 @@ mod email_code_attempt;
 mod email_code_page;
 mod endpoints;
 mod first_factor;
+mod identity_provider;
 mod interaction;
 mod login;
 mod login_api;

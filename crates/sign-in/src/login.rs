@@ -9,6 +9,7 @@ use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::sign_in::method::{SignInMethod, SignInPage};
 use symbolon_protocol::sign_in::{Factor, Proven};
 
+use crate::identity_provider;
 use crate::authorize::resume;
 use crate::first_factor::{Proof, hash_digest};
 use crate::interaction::{Page, session_of};
@@ -32,7 +33,15 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
     };
     let settings = call.context.issuer.settings.load_full();
     if params.get("other")?.is_some() || is_name_alone(&settings, &params)? {
-        return ask_for_proof(call, *form, params.get("other")?.is_some()).await;
+        let is_other = params.get("other")?.is_some();
+        let form = match is_other {
+            true => form,
+            false => match identity_provider::route(call, *form).await? {
+                Ok(answer) => return Ok(answer),
+                Err(form) => form,
+            },
+        };
+        return ask_for_proof(call, *form, is_other).await;
     }
     if !login_page::offers(&call.context, SignInMethod::Password) {
         form.note(&call.context, Refusal::about(Reason::SignInMethodOff, Details::of("sign_in_methods")));

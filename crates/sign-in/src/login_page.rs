@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use symbolon_pages::{LoginError, LoginPage, LoginStage, LoginWays};
+use symbolon_pages::{LoginError, LoginPage, LoginStage, LoginWays, ProviderButton};
 use symbolon_protocol::sign_in::method::{SignInMethod, SignInPage};
 use symbolon_protocol::sign_in::registration::Registration;
 
@@ -20,6 +20,8 @@ pub(super) const FORGOT_PASSWORD: &str = "/forgot-password";
 pub(super) const PATH: &str = "/login";
 /// The path of the form that brings the answer of a passkey.
 pub(super) const PASSKEY_PATH: &str = "/login/passkey";
+/// The path of the form that leads to another provider.
+pub(super) const PROVIDER_PATH: &str = "/login/provider";
 /// The path of the page that asks for a code by e-mail, and of its forms.
 pub(super) const EMAIL_CODE_PATH: &str = "/login/email-code";
 
@@ -109,6 +111,7 @@ pub(super) fn page_with(
     let Shown { username, hint, error, unknown_passkey } = shown;
     let typed = username.or_else(|| interaction.pending.login_name.clone());
     let (language, client) = (interaction.language, asking.client());
+    let leads_away = !buttons(context).is_empty();
     let is_open = context.app.registration(&context.issuer) == Registration::Open;
     let way = |path| address(context, path, &sealed);
     let page = LoginPage {
@@ -132,7 +135,7 @@ pub(super) fn page_with(
     let page = page
         .render_for(&context.issuer.prefix, &context.issuer.brand())
         .map_err(|error| Failure::Internal(error.to_string()))?;
-    let policy = Policy { leads_to_client: client.is_some(), language, ..Policy::default() };
+    let policy = Policy { leads_to_client: client.is_some() || leads_away, language, ..Policy::default() };
     let mut response = html(status(error), page, &policy);
     if let Some(seconds) = retry_after(error) {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
@@ -154,9 +157,17 @@ fn ways(
     Ok(LoginWays {
         password,
         passkey: prompt.transpose()?,
+        providers: (address(context, PROVIDER_PATH, sealed), buttons(context)),
         email_code: has_codes.then(|| address(context, EMAIL_CODE_PATH, sealed)),
         asks_for_support: password && has_passkeys && context.issuer.settings.load().offer_passkey,
     })
+}
+
+/// The buttons that lead to other providers.
+fn buttons(context: &Context) -> Vec<ProviderButton> {
+    let settings = context.issuer.settings.load();
+    let enabled = settings.identity_providers.iter().filter(|own| own.enabled);
+    enabled.map(|own| ProviderButton { id: own.id.to_string(), name: own.name.clone() }).collect()
 }
 
 fn stage(context: &Context, has_name: bool) -> LoginStage {
@@ -173,9 +184,14 @@ const fn status(error: Option<LoginError>) -> StatusCode {
         None => StatusCode::OK,
         // RFC 9110 15.5.4: the credentials in the request are insufficient. 401 would need a challenge of HTTP
         // authentication.
-        Some(LoginError::InvalidCredentials | LoginError::PasskeyRefused | LoginError::Expired) => {
-            StatusCode::FORBIDDEN
-        }
+        Some(
+            LoginError::InvalidCredentials
+            | LoginError::PasskeyRefused
+            | LoginError::ProviderRefused
+            | LoginError::ProviderUnknown
+            | LoginError::Expired,
+        ) => StatusCode::FORBIDDEN,
+        Some(LoginError::ProviderFailed) => StatusCode::BAD_GATEWAY,
         Some(LoginError::NameMissing) => StatusCode::BAD_REQUEST,
         Some(LoginError::TooManyAttempts { .. }) => StatusCode::TOO_MANY_REQUESTS,
         Some(LoginError::Busy) => StatusCode::SERVICE_UNAVAILABLE,

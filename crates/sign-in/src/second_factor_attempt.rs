@@ -158,6 +158,10 @@ impl Attempt<'_> {
                 let owner = email_code_attempt::owner(self.context, user, address).await?;
                 owner.is_some_and(|user| user.email_verified)
             }
+            Proof::Identity { provider, subject } => {
+                let identity = app.store.identity(&issuer.id, provider, subject).await?;
+                identity.is_some_and(|identity| identity.user == *user)
+            }
             Proof::Session { .. } => match &self.session {
                 Some(id) => app.store.session(&issuer.id, id, app.now()).await?.value.is_some(),
                 None => false,

@@ -3,6 +3,7 @@
 mod attributes;
 mod claims;
 mod groups;
+mod identity_providers;
 
 use serde_json::{Map, Value, json};
 use symbolon_protocol::client_secret::LONGEST_KEPT;
@@ -169,6 +170,7 @@ pub(super) fn all() -> Value {
         sessions(),
         groups::groups(),
         groups::roles(),
+        identity_providers::all(),
         settings(),
         shards(),
         keys(),

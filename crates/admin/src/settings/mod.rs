@@ -91,6 +91,7 @@ async fn change(
             outlived: seen.outlived,
             signing_algorithm_before: seen.signing_algorithm_before,
             clients_define_claims: seen.clients_define_claims,
+            identity_providers: seen.identity_providers.clone(),
             ..rule(&seen)?
         };
         rule::check(&settings)?;

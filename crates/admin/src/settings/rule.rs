@@ -18,8 +18,9 @@ use super::super::error::AdminError;
 /// The most work of a password hash, in KiB: what `argon2.import_work` may be at most. An attempt is answered after some
 /// twelve seconds then.
 const MOST_PASSWORD_WORK_KIB: u64 = 16 << 20;
-/// Settings that follow from changes of others, so nobody may set them.
-const FOLLOWING: [&str; 3] = ["outlived", "signing_algorithm_before", "clients_define_claims"];
+/// Settings that follow from changes of others, or have endpoints of their own, so that nobody may set them here.
+const FOLLOWING: [&str; 4] =
+    ["outlived", "signing_algorithm_before", "clients_define_claims", "identity_providers"];
 
 const DAY: u64 = 86_400;
 const YEAR: u64 = 365 * DAY;
@@ -42,6 +43,7 @@ pub(crate) fn document(settings: &IssuerSettings) -> Map<String, Value> {
         outlived: None,
         signing_algorithm_before: None,
         clients_define_claims: false,
+        identity_providers: Vec::new(),
         ..settings.clone()
     };
     let mut document = match serde_json::to_value(set) {

@@ -169,6 +169,9 @@ pub struct Call {
 }
 
 impl Endpoint {
+    /// The last segment of a path that ends in a name: `Endpoint::path` has it in place of the name.
+    pub const NAMED: &'static str = "{name}";
+
     /// Answers a request.
     pub fn answer(&'static self, context: Context, request: Request<Body>) -> Answer {
         let (parts, body) = request.into_parts();

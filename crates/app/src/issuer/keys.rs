@@ -190,6 +190,7 @@ impl IssuerState {
             form_key: derived(&secret, "form"),
             interactions: TextSealer::new(&digest::derive(&secret, "interaction")),
             deliveries: TextSealer::new(&digest::derive(&secret, "delivery")),
+            provider_secrets: TextSealer::new(&digest::derive(&secret, "identity-provider")),
             interaction_session_key: derived(&secret, "interaction-session"),
             sign_in_key: derived(&secret, "sign-in"),
             login_name_key: derived(&secret, "login-name"),

@@ -25,16 +25,20 @@ use http::HeaderValue;
 use symbolon_crypto::digest::{self, HmacKey};
 use symbolon_crypto::encoding;
 use symbolon_crypto::sealed_text::TextSealer;
-use symbolon_crypto::secret::SecretArray;
+use symbolon_crypto::seal::SealError;
+use symbolon_crypto::secret::{SecretArray, SecretString};
 use symbolon_pages::Brand;
 use symbolon_protocol::discovery;
-use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::id::{IdentityProviderId, IssuerId};
 use symbolon_protocol::id_token_hint::IdTokenHint;
 use symbolon_protocol::issuer::Issuer;
 use symbolon_protocol::pkce::PkcePolicy;
 use symbolon_protocol::precis::login_key;
 use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::sign_in::method::SignInMethods;
+
+/// What the secrets of other providers are sealed for.
+const PROVIDER_SECRET: &str = "identity provider's secret";
 
 /// The state of one issuer.
 pub struct IssuerState {
@@ -72,6 +76,8 @@ pub struct IssuerState {
     pub interactions: TextSealer,
     /// Seals what waits in the queue of deliveries, such as mail.
     pub deliveries: TextSealer,
+    /// Seals the secrets that other providers gave.
+    pub provider_secrets: TextSealer,
     /// Derives a session's id from the interaction that signed in. So one interaction signs in only once.
     pub interaction_session_key: HmacKey,
     /// Authenticates what signing in hands to the browser: digests of codes, ids of imagined credentials.
@@ -109,6 +115,33 @@ impl IssuerState {
 
     /// The path of the style sheet with its colours.
     pub const STYLE_PATH: &'static str = "/branding.css";
+
+    /// The first part of the paths of callbacks: each provider has its own, so that an answer of one is never taken for
+    /// another's (RFC 9700 4.4.2).
+    pub const CALLBACK: &'static str = "/login/callback/";
+
+    /// The redirect URI that is registered at another provider.
+    pub fn callback_of(&self, provider: &IdentityProviderId) -> String {
+        format!("{}{}{provider}", discovery::base(&self.url), Self::CALLBACK)
+    }
+
+    /// Seals a secret that another provider gave.
+    ///
+    /// # Errors
+    /// [`SealError`]
+    pub fn seal_provider_secret(&self, secret: &SecretString) -> Result<String, SealError> {
+        self.provider_secrets.seal(PROVIDER_SECRET, secret.expose().as_bytes())
+    }
+
+    /// Opens a secret that another provider gave.
+    ///
+    /// # Errors
+    /// [`SealError`]
+    pub fn open_provider_secret(&self, sealed: &str) -> Result<SecretString, SealError> {
+        let opened = self.provider_secrets.open(PROVIDER_SECRET, sealed)?;
+        let text = std::str::from_utf8(opened.expose()).map_err(|_| SealError::Corrupt)?;
+        Ok(SecretString::new(text.to_owned()))
+    }
 
     /// The origin of its pages (RFC 6454 4), as browsers send it.
     pub fn origin(&self) -> &str {

@@ -35,6 +35,7 @@ pub(crate) fn issuer(url: &str, prefix: &str, key: u8) -> IssuerState {
         refresh_token_key: HmacKey::new(&[0; 32]),
         client_secret_key: HmacKey::new(&[key; 32]),
         form_key: HmacKey::new(&[key; 32]),
+        provider_secrets: TextSealer::new(&SecretArray::new([key; 32])),
         interactions: TextSealer::new(&SecretArray::new([key; 32])),
         deliveries: TextSealer::new(&SecretArray::new([key; 32])),
         interaction_session_key: HmacKey::new(&[key; 32]),

@@ -15,7 +15,7 @@ use crate::{Language, Texts};
 pub use data::{AccountDataPage, AccountDeletedPage};
 pub use grants::{ApplicationView, ApplicationsPage};
 pub use profile::{AttributeField, AttributeInput, PasswordPage, ProfileField, ProfilePage};
-pub use security::{GeneratorPage, NewPasskeyPage, PasskeyView, SecurityPage};
+pub use security::{GeneratorPage, NewPasskeyPage, PasskeyView, ProviderView, SecurityPage};
 pub use sessions::{SessionView, SessionsPage};
 
 /// One of the account pages.
@@ -98,6 +98,12 @@ pub enum AccountNotice {
     PasskeyAdded,
     /// A passkey is removed.
     PasskeyRemoved,
+    /// The account is connected with another provider.
+    Connected,
+    /// The account is disconnected from another provider.
+    Disconnected,
+    /// The account could not be connected with another provider.
+    ConnectFailed,
     /// A generator of one-time passwords is set up.
     GeneratorSet,
     /// The generator is removed.
@@ -126,7 +132,7 @@ pub enum AccountNotice {
     PasskeyFailed,
     /// There may be no more passkeys.
     NoRoom,
-    /// Without this passkey, nothing would be left to sign in with.
+    /// Without this, nothing would be left to sign in with.
     LastWay,
     /// Everybody must have a second factor.
     SecondFactorRequired,
@@ -159,6 +165,9 @@ impl AccountNotice {
             Self::PasswordChanged => Some("password"),
             Self::PasskeyAdded => Some("passkey_added"),
             Self::PasskeyRemoved => Some("passkey_removed"),
+            Self::Connected => Some("connected"),
+            Self::Disconnected => Some("disconnected"),
+            Self::ConnectFailed => Some("connect_failed"),
             Self::GeneratorSet => Some("generator"),
             Self::GeneratorRemoved => Some("generator_removed"),
             Self::SessionsEnded => Some("sessions"),
@@ -174,6 +183,9 @@ impl AccountNotice {
             Self::PasswordChanged,
             Self::PasskeyAdded,
             Self::PasskeyRemoved,
+            Self::Connected,
+            Self::Disconnected,
+            Self::ConnectFailed,
             Self::GeneratorSet,
             Self::GeneratorRemoved,
             Self::SessionsEnded,
@@ -183,7 +195,7 @@ impl AccountNotice {
     }
 
     fn is_error(&self) -> bool {
-        self.word().is_none()
+        self.word().is_none() || *self == Self::ConnectFailed
     }
 
     fn text(&self, texts: &Texts) -> String {
@@ -192,6 +204,9 @@ impl AccountNotice {
             Self::PasswordChanged => texts.account_password_changed,
             Self::PasskeyAdded => texts.account_passkey_added,
             Self::PasskeyRemoved => texts.account_passkey_removed,
+            Self::Connected => texts.account_connected,
+            Self::Disconnected => texts.account_disconnected,
+            Self::ConnectFailed => texts.account_connect_failed,
             Self::GeneratorSet => texts.account_generator_set,
             Self::GeneratorRemoved => texts.account_generator_removed,
             Self::SessionsEnded => texts.account_sessions_ended,

@@ -31,8 +31,27 @@ impl PasskeyView {
     }
 }
 
+/// Another provider, by which the person may sign in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderView {
+    /// The provider's id: the value of `connect` and `disconnect`.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// What the person is known by there, if the account is connected and the provider said so.
+    pub label: Option<String>,
+    /// When the account was connected, in milliseconds since 1970, if it is.
+    pub connected: Option<u64>,
+}
+
+impl ProviderView {
+    fn since(&self) -> Option<Moment> {
+        self.connected.map(Moment::of)
+    }
+}
+
 /// Lists passkeys and second factors, and changes them (`POST` with `rename` = a passkey and `name`, `remove` = a passkey,
-/// `generator` = `remove`, or `recovery_codes` = `new`; `csrf_token`). Others are added on pages of their own.
+/// `generator` = `remove`, `recovery_codes` = `new`, or `connect` or `disconnect` = a provider; `csrf_token`). Others are added on pages of their own.
 #[derive(Template)]
 #[template(path = "account/security.html")]
 pub struct SecurityPage {
@@ -44,6 +63,8 @@ pub struct SecurityPage {
     pub frame: AccountFrame,
     /// The passkeys.
     pub passkeys: Vec<PasskeyView>,
+    /// The other providers.
+    pub providers: Vec<ProviderView>,
     /// Whether there may be one more.
     pub may_add_passkey: bool,
     /// The id of the issuer as a relying party (WebAuthn 4), for the browser's list of passkeys.

@@ -105,6 +105,10 @@ fn data() -> AccountDataPage {
     }
 }
 
+fn provider(connected: Option<u64>) -> ProviderView {
+    ProviderView { id: HOSTILE.into(), name: HOSTILE.into(), label: Some(HOSTILE.into()), connected }
+}
+
 fn security() -> SecurityPage {
     let passkey = |used: Option<u64>| PasskeyView {
         id: HOSTILE.into(),
@@ -118,6 +122,7 @@ fn security() -> SecurityPage {
         issuer_name: HOSTILE.into(),
         frame: frame(AccountPlace::Security),
         passkeys: vec![passkey(None), passkey(Some(90_000))],
+        providers: [None, Some(0)].map(provider).into(),
         may_add_passkey: true,
         rp_id: HOSTILE.into(),
         user_handle: HOSTILE.into(),

@@ -1,5 +1,7 @@
 //! What a provider's token endpoint answers (RFC 6749 5, OpenID Connect Core 3.1.3.3).
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use symbolon_crypto::secret::SecretString;
 
@@ -17,6 +19,13 @@ struct Members {
     token_type: Option<String>,
     id_token: Option<String>,
     error: Option<String>,
+}
+
+/// The credentials of a client for `Authorization: Basic` (RFC 6749 2.3.1: both are form-encoded first).
+pub fn basic_credentials(client_id: &str, secret: &SecretString) -> SecretString {
+    let encoded = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+    let pair = format!("{}:{}", encoded(client_id), encoded(secret.expose()));
+    SecretString::new(STANDARD.encode(pair.as_bytes()))
 }
 
 /// Reads an answer with the status 200. GitHub tells errors by it, too.
@@ -53,6 +62,12 @@ pub fn error_code(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_separates_is_encoded_in_credentials() {
+        let basic = basic_credentials("a:b", &SecretString::new("c d%".to_owned()));
+        assert_eq!(STANDARD.decode(basic.expose()).unwrap(), b"a%3Ab:c+d%25");
+    }
 
     #[test]
     fn only_bearer_tokens_are_taken() {

@@ -308,6 +308,24 @@ reasons! {
         EmailCodeOtherBrowser "email_code_other_browser"
             "The browser has no cookie of a code that was sent: it is another one, or it keeps no cookies."
             "Use the browser that asked for the code. Scripts must send their requests with credentials.";
+        IdentityProviderOff "identity_provider_off"
+            "Somebody tried to sign in by another provider that the issuer does not have, or that is not enabled."
+            "Add or enable it (`/api/admin/identity-providers`), or let the person reload the page: it shows those that are offered.";
+        IdentityProviderState "identity_provider_state"
+            "The answer of another provider does not belong to a sign-in that this browser began here with this provider in the last ten minutes, or it came a second time."
+            "Let the person begin again in one browser. If it lasts, look whether the browser keeps the provider's cookies. Many of these may be an attack.";
+        IdentityProviderRefused "identity_provider_refused"
+            "The other provider did not sign the person in: they cancelled, or it answered with an error."
+            "Nothing is broken if they cancelled. Otherwise compare client id, redirect URI and scopes with what is registered there.";
+        IdentityProviderUnusable "identity_provider_unusable"
+            "The other provider could not be asked who the person is, or did not answer as it must."
+            "The log names what failed. Look at its issuer, client id and secret, and whether this server may call it (`outbound.allow_private`).";
+        IdentityTokenWrong "identity_token_wrong"
+            "What the other provider said of the person does not hold: signature, issuer, audience, time or nonce of its ID token."
+            "The log names what is wrong. Look at the clocks, and at the issuer and client id; if both are right, it may be an attack.";
+        IdentityNotConnected "identity_not_connected"
+            "Another provider signed somebody in with whom no account is connected, and none may be made or connected by it."
+            "Let the person sign in another way and connect it on the account page, or set `sign_up` or `link_by_verified_email` of the identity provider.";
         PasskeyChallengeUnknown "passkey_challenge_unknown"
             "The challenge is not one of this issuer's, is too old (five minutes, on pages ten), was answered already, or was given to another page or for something else."
             "Ask for new options and answer them at once, from the page that asked.";

@@ -127,8 +127,21 @@ impl Person {
         status: StatusCode,
         page: Result<String, RenderError>,
     ) -> Result<Response, Failure> {
+        self.page_with(context, (status, Policy::default()), page)
+    }
+
+    /// As [`page`](Self::page), with a policy of its own.
+    ///
+    /// # Errors
+    /// [`Failure::Internal`]
+    fn page_with(
+        &self,
+        context: &Context,
+        (status, policy): (StatusCode, Policy<'_>),
+        page: Result<String, RenderError>,
+    ) -> Result<Response, Failure> {
         let page = page.map_err(|error| Failure::Internal(error.to_string()))?;
-        let mut response = html(status, page, &Policy { language: self.language, ..Policy::default() });
+        let mut response = html(status, page, &Policy { language: self.language, ..policy });
         if let Some(cookie) = self.browser.cookie(&context.issuer) {
             response.headers_mut().append(header::SET_COOKIE, cookie);
         }

@@ -165,7 +165,7 @@ async fn outlive_nobody_in_a_race(back_end: &dyn BackEnd) {
                     assert!(store.delete_user(&issuer, &user).await.unwrap());
                 } else {
                     let own = of(user.as_str(), &format!("{user}-{racer}"), now);
-                    drop(store.link_identity(&issuer, own).await.unwrap());
+                    let _ = store.link_identity(&issuer, own).await.unwrap();
                 }
             });
         }

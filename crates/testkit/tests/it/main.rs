@@ -69,5 +69,6 @@ mod token_exchange;
 mod traces;
 mod unknown_members;
 mod upgrade;
+mod upstream;
 mod userinfo;
 mod users;

@@ -23,10 +23,10 @@ use symbolon_protocol::time::Timestamp;
 
 use self::change::change;
 use super::{Person, Visitor, by_themselves, done, form, status, told, visitor};
-use crate::credential_news;
+use crate::{credential_news, identity_provider};
 use crate::passkey_challenge::relying_party;
 use crate::sign_in_goal::Freshness;
-use symbolon_app::http::{Call, Context, Failure};
+use symbolon_app::http::{Call, Context, Failure, Policy};
 use symbolon_crypto::secret::SecretString;
 
 const PLACE: AccountPlace = AccountPlace::Security;
@@ -63,6 +63,15 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
     }
     let changed = if let Some(id) = params.get("remove")? {
         remove_passkey(call, &person, id).await?
+    } else if let Some(id) = params.get("connect")? {
+        let at = (&person.browser, &*person.session);
+        match identity_provider::connect(&call.context, at, id).await? {
+            Ok(answer) => return Ok(answer),
+            Err(notice) => Err(notice),
+        }
+    } else if let Some(id) = params.get("disconnect")? {
+        let has_password = person.hash(&call.context).await?.is_some();
+        identity_provider::disconnect(call, (&person.user, has_password), id).await?
     } else if let Some(id) = params.get("rename")? {
         rename_passkey(call, &person, (id, params.get("name")?)).await?
     } else if params.get("generator")? == Some("remove") {
@@ -84,7 +93,8 @@ type Changed = Result<AccountNotice, AccountNotice>;
 /// Removes a passkey. One that is gone already changes nothing.
 async fn remove_passkey(call: &mut Call, person: &Person, id: &str) -> Result<Changed, Failure> {
     let context = &call.context;
-    let has_password = person.hash(context).await?.is_some();
+    let identities = context.app.store.identities_of(&context.issuer.id, &person.user.id).await?;
+    let has_password = person.hash(context).await?.is_some() || !identities.is_empty();
     let removed = change(context, &person.user.id, |set| {
         let Some(place) = set.passkeys.iter().position(|own| own.id == id) else { return Ok(None) };
         if set.passkeys.len() == 1 && !has_password {
@@ -203,8 +213,11 @@ async fn page(
 ) -> Result<Response, Failure> {
     let Context { app, issuer, .. } = context;
     let set = app.store.authenticators(&issuer.id, &person.user.id).await?.set;
+    let providers = identity_provider::views(context, &person.user.id).await?;
+    let policy = Policy { leads_to_client: !providers.is_empty(), ..Policy::default() };
     let status = status(notice.as_ref());
     let page = SecurityPage {
+        providers,
         language: person.language,
         issuer_name: issuer.display_name(),
         frame: person.frame(context, PLACE, notice),
@@ -216,7 +229,7 @@ async fn page(
         recovery_codes: set.recovery_codes.len(),
         passkeys: set.passkeys.into_iter().map(view).collect(),
     };
-    person.page(context, status, page.render_for(&issuer.prefix, &issuer.brand()))
+    person.page_with(context, (status, policy), page.render_for(&issuer.prefix, &issuer.brand()))
 }
 
 fn view(passkey: Passkey) -> PasskeyView {

@@ -1,0 +1,106 @@
+//! A provider of the test's own that says what the test wants: the truth, or lies.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// What it answers at a path: status line with headers, and body. An empty status line is silence.
+pub(super) type Answer = (String, String);
+
+/// A provider.
+pub(super) struct Fake {
+    pub(super) issuer: String,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    answers: Vec<(String, Answer)>,
+    requests: Vec<String>,
+}
+
+pub(super) fn ok(body: &Value) -> Answer {
+    ("200 OK".to_owned(), body.to_string())
+}
+
+impl Fake {
+    /// Listens, with metadata, and with keys.
+    pub(super) fn start(jwks: &Value) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let issuer = format!("http://{}", listener.local_addr().expect("an address"));
+        let state = Arc::new(Mutex::new(State::default()));
+        let of_thread = Arc::clone(&state);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let state = Arc::clone(&of_thread);
+                std::thread::spawn(move || serve(stream, &state));
+            }
+        });
+        let fake = Self { issuer, state };
+        fake.set("/.well-known/openid-configuration", ok(&fake.metadata()));
+        fake.set("/jwks", ok(jwks));
+        fake
+    }
+
+    pub(super) fn metadata(&self) -> Value {
+        let at = |path: &str| format!("{}{path}", self.issuer);
+        json!({
+            "issuer": self.issuer, "authorization_endpoint": at("/authorize"), "token_endpoint": at("/token"),
+            "jwks_uri": at("/jwks"), "id_token_signing_alg_values_supported": ["RS256", "ES256", "EdDSA"],
+        })
+    }
+
+    /// Sets what it answers at a path.
+    pub(super) fn set(&self, path: &str, answer: Answer) {
+        let mut state = self.state.lock().expect("no panic");
+        state.answers.retain(|(own, _)| own != path);
+        state.answers.push((path.to_owned(), answer));
+    }
+
+    /// Answers token requests with an ID token.
+    pub(super) fn say(&self, id_token: &str) {
+        let tokens = json!({ "access_token": "at", "token_type": "Bearer", "id_token": id_token });
+        self.set("/token", ok(&tokens));
+    }
+
+    /// The requests to a path: head and body.
+    pub(super) fn requests(&self, path: &str) -> Vec<String> {
+        let state = self.state.lock().expect("no panic");
+        let at = format!(" {path} ");
+        state.requests.iter().filter(|request| request.lines().next().is_some_and(|line| line.contains(&at))).cloned().collect()
+    }
+}
+
+fn serve(stream: TcpStream, state: &Mutex<State>) -> Option<()> {
+    let mut reader = BufReader::new(stream.try_clone().ok()?);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        if reader.read_line(&mut head).ok()? == 0 {
+            return None;
+        }
+    }
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+    let mut body = vec![0; length.unwrap_or(0)];
+    reader.read_exact(&mut body).ok()?;
+    let path = head.split(' ').nth(1)?.split('?').next()?.to_owned();
+    let (status, answer) = {
+        let mut state = state.lock().expect("no panic");
+        state.requests.push(format!("{head}{}", String::from_utf8(body).ok()?));
+        let found = state.answers.iter().find(|(own, _)| *own == path).map(|(_, answer)| answer.clone());
+        found.unwrap_or_else(|| ("404 Not Found".to_owned(), String::new()))
+    };
+    if status.is_empty() {
+        std::thread::sleep(Duration::from_secs(20));
+        return None;
+    }
+    let mut stream = stream;
+    write!(
+        stream,
+        "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{answer}",
+        answer.len()
+    )
+    .ok()
+}

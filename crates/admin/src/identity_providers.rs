@@ -75,7 +75,6 @@ fn view(call: &Call, provider: &IdentityProvider) -> Map<String, Value> {
         "sign_up": provider.sign_up,
         "link_by_verified_email": provider.link_by_verified_email,
         "email_domains": provider.email_domains,
-        "pass_on_logout": provider.pass_on_logout,
         "enabled": provider.enabled,
         "callback": call.issuer.callback_of(&provider.id),
         "created_at": provider.created_at,
@@ -163,7 +162,6 @@ fn described(mut before: IdentityProvider, fields: &mut Fields) -> Result<Identi
     let flags = [
         ("sign_up", &mut before.sign_up),
         ("link_by_verified_email", &mut before.link_by_verified_email),
-        ("pass_on_logout", &mut before.pass_on_logout),
         ("enabled", &mut before.enabled),
     ];
     for (name, flag) in flags {
@@ -216,7 +214,6 @@ fn new(call: &Call, mut fields: Fields) -> Result<IdentityProvider, AdminError> 
         sign_up: false,
         link_by_verified_email: false,
         email_domains: Vec::new(),
-        pass_on_logout: false,
         enabled: true,
         created_at: now,
         updated_at: now,
@@ -227,7 +224,9 @@ fn new(call: &Call, mut fields: Fields) -> Result<IdentityProvider, AdminError> 
         return Err(AdminError::invalid("issuer is required, or a preset: google, microsoft, apple, github"));
     }
     if provider.client_id.is_empty() {
-        return Err(AdminError::invalid("client_id is required: register the callback there, and it gives one"));
+        return Err(AdminError::invalid(
+            "client_id is required: register the callback there, and it gives one",
+        ));
     }
     checked(call, provider)
 }
@@ -236,7 +235,10 @@ async fn create(call: Call, payload: Payload) -> Answer {
     let provider = new(&call, payload.fields().await?)?;
     change(&call, |all| {
         if all.iter().any(|own| own.id == provider.id) {
-            return Err(AdminError::conflict(format!("there is an identity provider of the id {}", provider.id)));
+            return Err(AdminError::conflict(format!(
+                "there is an identity provider of the id {}",
+                provider.id
+            )));
         }
         check_room(all.len()).map_err(AdminError::invalid)?;
         all.push(provider.clone());
@@ -259,7 +261,9 @@ async fn patch(call: Call, payload: Payload) -> Answer {
     for fixed in ["id", "kind", "preset", "tenant"] {
         let shown = view(&call, &load(&call).await?);
         if named.get(fixed).is_some_and(|value| shown.get(fixed) != Some(value)) {
-            return Err(AdminError::invalid(format!("{fixed} cannot be changed: add another provider instead")));
+            return Err(AdminError::invalid(format!(
+                "{fixed} cannot be changed: add another provider instead"
+            )));
         }
         named.remove(fixed);
     }

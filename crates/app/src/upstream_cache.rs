@@ -79,7 +79,8 @@ impl UpstreamCache {
             at != issuer || *name != *provider.key || *changed == provider.updated_at
         });
         if entries.len() >= MOST
-            && let Some(oldest) = entries.iter().min_by_key(|(_, entry)| entry.read_at).map(|(key, _)| key.clone())
+            && let Some(oldest) =
+                entries.iter().min_by_key(|(_, entry)| entry.read_at).map(|(key, _)| key.clone())
         {
             entries.remove(&oldest);
         }

@@ -218,8 +218,8 @@ impl Message {
             Self::NewDevice { .. }
                 | Self::NewPasskey { .. }
                 | Self::ProviderConnected { .. }
-            | Self::ProviderDisconnected { .. }
-            | Self::PasskeyRemoved { .. }
+                | Self::ProviderDisconnected { .. }
+                | Self::PasskeyRemoved { .. }
                 | Self::NewGenerator { .. }
                 | Self::GeneratorRemoved { .. }
                 | Self::PasswordChanged { .. }

@@ -52,7 +52,8 @@ mod tests;
 pub use account::{
     AccountDataPage, AccountDeletedPage, AccountFrame, AccountNotice, AccountPage, AccountPlace,
     ApplicationView, ApplicationsPage, AttributeField, AttributeInput, GeneratorPage, NewPasskeyPage,
-    PasskeyView, PasswordPage, ProfileField, ProfilePage, ProviderView, SecurityPage, SessionView, SessionsPage,
+    PasskeyView, PasswordPage, ProfileField, ProfilePage, ProviderView, SecurityPage, SessionView,
+    SessionsPage,
 };
 pub use asset::{Asset, assets, stylesheet};
 pub use brand::Brand;

@@ -9,9 +9,9 @@ use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::sign_in::method::{SignInMethod, SignInPage};
 use symbolon_protocol::sign_in::{Factor, Proven};
 
-use crate::identity_provider;
 use crate::authorize::resume;
 use crate::first_factor::{Proof, hash_digest};
+use crate::identity_provider;
 use crate::interaction::{Page, session_of};
 use crate::login_form::{self, LoginForm, Opened, is_plain_name};
 use crate::password_attempt::PasswordAttempt;

@@ -103,7 +103,8 @@ impl Upstream<'_> {
         let callback = self.issuer.callback_of(&self.provider.id);
         let sealed = self.provider.sealed_secret.as_deref();
         let secret = sealed.map(|sealed| self.issuer.open_provider_secret(sealed)).transpose();
-        let secret = secret.map_err(|_| unusable(what, "the client secret cannot be opened: set it again"))?;
+        let secret =
+            secret.map_err(|_| unusable(what, "the client secret cannot be opened: set it again"))?;
         let mut fields = vec![
             ("grant_type", "authorization_code"),
             ("code", code.code),

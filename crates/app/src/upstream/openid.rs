@@ -39,7 +39,8 @@ pub(super) async fn claims(
     if let Some(url) = metadata.userinfo_endpoint.clone().filter(|_| !has_address) {
         let what = "its UserInfo endpoint";
         let body = upstream.get_with(what, url, &tokens.access_token).await?;
-        let more: Map<String, Value> = serde_json::from_slice(&body).map_err(|error| unusable(what, error))?;
+        let more: Map<String, Value> =
+            serde_json::from_slice(&body).map_err(|error| unusable(what, error))?;
         // Core 5.3.2: the sub MUST be that of the ID token, or the answer MUST NOT be used.
         if more.get("sub") != claims.get("sub") {
             return Err(UpstreamError::Refused(format!("{what} tells of somebody else")));

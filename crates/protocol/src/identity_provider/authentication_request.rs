@@ -104,7 +104,8 @@ mod tests {
     #[test]
     fn the_request_has_pkce_and_keeps_the_query_of_the_endpoint() {
         let own = IdentityProvider { response_mode: ProviderResponseMode::FormPost, ..provider() };
-        let metadata = br#"{"issuer":"https://acme.example","authorization_endpoint":"https://acme.example/a?tenant=1",
+        let metadata =
+            br#"{"issuer":"https://acme.example","authorization_endpoint":"https://acme.example/a?tenant=1",
             "token_endpoint":"https://acme.example/t","jwks_uri":"https://acme.example/k"}"#;
         let metadata = Metadata::parse(metadata, &own.issuer).unwrap();
         let drawn = Drawn::draw(&SeededRandom::new(1));

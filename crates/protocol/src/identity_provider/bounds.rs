@@ -83,7 +83,9 @@ pub fn check_room(known: usize) -> Result<(), String> {
 fn check_issuer(issuer: &str, may_be_plain: bool) -> Result<(), String> {
     let refused = |why: &str| Err(format!("issuer {:?} {why}", shortened(issuer)));
     let Ok(url) = Url::parse(issuer) else {
-        return refused("is no URL: give it as the provider's metadata has it, as https://accounts.example.com");
+        return refused(
+            "is no URL: give it as the provider's metadata has it, as https://accounts.example.com",
+        );
     };
     match url.scheme() {
         "https" => {}
@@ -92,7 +94,12 @@ fn check_issuer(issuer: &str, may_be_plain: bool) -> Result<(), String> {
         _ => return refused("is not https"),
     }
     let has_user = !url.username().is_empty() || url.password().is_some();
-    if issuer.len() > LONGEST || url.query().is_some() || url.fragment().is_some() || has_user || !url.has_host() {
+    if issuer.len() > LONGEST
+        || url.query().is_some()
+        || url.fragment().is_some()
+        || has_user
+        || !url.has_host()
+    {
         return refused("must have a host, and neither query, fragment nor user");
     }
     Ok(())
@@ -101,7 +108,8 @@ fn check_issuer(issuer: &str, may_be_plain: bool) -> Result<(), String> {
 fn check_scopes(provider: &IdentityProvider) -> Result<(), String> {
     // RFC 6749 appendix A.4: NQCHAR.
     let is_token = |text: &String| {
-        let is_char = |byte: u8| byte == 0x21 || (0x23..=0x5b).contains(&byte) || (0x5d..=0x7e).contains(&byte);
+        let is_char =
+            |byte: u8| byte == 0x21 || (0x23..=0x5b).contains(&byte) || (0x5d..=0x7e).contains(&byte);
         !text.is_empty() && text.len() <= LONGEST && text.bytes().all(is_char)
     };
     if let Some(bad) = provider.scopes.iter().find(|scope| !is_token(scope)) {
@@ -112,7 +120,8 @@ fn check_scopes(provider: &IdentityProvider) -> Result<(), String> {
     }
     // OpenID Connect Core 3.1.2.1: without it there is no ID token.
     if provider.kind == ProviderKind::Openid && !provider.scopes.iter().any(|scope| scope == "openid") {
-        return Err("scopes lacks \"openid\", without which an OpenID provider tells nobody's name: add it".to_owned());
+        return Err("scopes lacks \"openid\", without which an OpenID provider tells nobody's name: add it"
+            .to_owned());
     }
     Ok(())
 }
@@ -132,10 +141,14 @@ fn check_claims(claims: &BTreeMap<String, String>) -> Result<(), String> {
 
 fn check_groups(mapping: &GroupMapping) -> Result<(), String> {
     if mapping.claim.is_empty() || mapping.claim.len() > LONGEST {
-        return Err("groups.claim must name the claim that lists the provider's groups, as \"groups\"".to_owned());
+        return Err(
+            "groups.claim must name the claim that lists the provider's groups, as \"groups\"".to_owned()
+        );
     }
     if mapping.groups.is_empty() || mapping.groups.len() > MOST_GROUPS {
-        return Err(format!("groups.groups must have 1 to {MOST_GROUPS} members; leave groups out to map none"));
+        return Err(format!(
+            "groups.groups must have 1 to {MOST_GROUPS} members; leave groups out to map none"
+        ));
     }
     match mapping.groups.keys().find(|name| name.is_empty() || name.len() > LONGEST) {
         Some(bad) => Err(format!("groups.groups has {:?}, which is no name of a group", shortened(bad))),
@@ -145,9 +158,13 @@ fn check_groups(mapping: &GroupMapping) -> Result<(), String> {
 
 fn check_domains(domains: &[String]) -> Result<(), String> {
     let is_domain = |text: &String| {
-        let is_char = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'.';
+        let is_char =
+            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'.';
         let is_sound = |label: &str| !label.is_empty() && !label.starts_with('-') && !label.ends_with('-');
-        text.len() <= 253 && text.bytes().all(is_char) && text.split('.').count() > 1 && text.split('.').all(is_sound)
+        text.len() <= 253
+            && text.bytes().all(is_char)
+            && text.split('.').count() > 1
+            && text.split('.').all(is_sound)
     };
     if domains.len() > MOST_ENTRIES {
         return Err(format!("email_domains has {MOST_ENTRIES} entries at most"));
@@ -183,7 +200,9 @@ mod tests {
         assert_eq!(check(&provider(), false), Ok(()));
         assert!(told(|own| own.id = IdentityProviderId::trusted("bulk")).starts_with("id must not be"));
         assert!(told(|own| own.name = " ".into()).starts_with("name must be"));
-        for bad in ["acme", "ftp://a.example", "http://a.example", "https://a.example?x=1", "https://a.example#x"] {
+        for bad in
+            ["acme", "ftp://a.example", "http://a.example", "https://a.example?x=1", "https://a.example#x"]
+        {
             assert!(told(|own| own.issuer = bad.into()).starts_with(&format!("issuer {bad:?}")), "{bad}");
         }
         assert!(check(&IdentityProvider { issuer: "http://127.0.0.1:1".into(), ..provider() }, true).is_ok());

@@ -164,3 +164,106 @@ impl Checked {
 pub fn is_subject(text: &str) -> bool {
     (1..=LONGEST_SUBJECT).contains(&text.len()) && text.bytes().all(|byte| (0x20..=0x7e).contains(&byte))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use symbolon_crypto::jwk::Jwk;
+    use symbolon_crypto::jws::{EncodedHeader, finish, signing_input};
+    use symbolon_crypto::key::SigningKey;
+
+    use super::*;
+
+    const NOW: u64 = 1_000_000;
+
+    fn key(algorithm: Algorithm, kid: &str) -> SigningKey {
+        SigningKey::generate(algorithm, Some(kid)).unwrap()
+    }
+
+    fn signed(key: &SigningKey, claims: &Value) -> String {
+        let input = signing_input(EncodedHeader::for_key(key, None).as_str(), claims.to_string().as_bytes());
+        let signature = key.sign(input.as_bytes()).unwrap();
+        finish(input, &signature)
+    }
+
+    fn claims() -> Value {
+        json!({
+            "iss": "https://acme.example", "sub": "s", "aud": "us", "exp": NOW + 300, "iat": NOW, "nonce": "n",
+            "email": "ann@acme.example",
+        })
+    }
+
+    fn set(keys: &[&SigningKey]) -> JwkSet {
+        JwkSet::new(keys.iter().map(|key| key.public().jwk().clone()).collect::<Vec<Jwk>>())
+    }
+
+    fn check(
+        token: &str,
+        keys: &JwkSet,
+        algorithms: &[Algorithm],
+    ) -> Result<Map<String, Value>, IdTokenRefused> {
+        let expected = Expected {
+            issuer: "https://acme.example",
+            client_id: "us",
+            nonce: "n",
+            algorithms,
+            now: Timestamp::from_seconds(NOW),
+        };
+        verify(token, keys, &expected)
+    }
+
+    #[test]
+    fn each_claim_is_what_it_must_be() {
+        let own = key(Algorithm::EdDsa, "k");
+        let all = [Algorithm::EdDsa];
+        let read = check(&signed(&own, &claims()), &set(&[&own]), &all).unwrap();
+        assert_eq!(read["email"], "ann@acme.example");
+        for (name, value, why) in [
+            ("iss", json!("https://acme.example/"), IdTokenRefused::Issuer),
+            ("aud", json!("them"), IdTokenRefused::Audience),
+            ("aud", json!([]), IdTokenRefused::Audience),
+            ("aud", json!(["us", "them"]), IdTokenRefused::Audience),
+            ("azp", json!("them"), IdTokenRefused::Audience),
+            ("exp", json!(NOW - 60), IdTokenRefused::Time),
+            ("exp", json!(-1), IdTokenRefused::Time),
+            ("iat", json!(NOW + 61), IdTokenRefused::Time),
+            ("iat", json!(NOW - 601), IdTokenRefused::Time),
+            ("nonce", json!("m"), IdTokenRefused::Nonce),
+            ("nonce", Value::Null, IdTokenRefused::Nonce),
+            ("sub", json!(""), IdTokenRefused::Malformed),
+            ("sub", json!("a\u{0}"), IdTokenRefused::Malformed),
+            ("sub", json!(5), IdTokenRefused::Malformed),
+            ("exp", Value::Null, IdTokenRefused::Malformed),
+        ] {
+            let mut bad = claims();
+            bad[name] = value.clone();
+            assert_eq!(check(&signed(&own, &bad), &set(&[&own]), &all), Err(why), "{name} {value}");
+        }
+        for (name, value) in [("aud", json!(["us"])), ("azp", json!("us")), ("exp", json!(NOW - 59))] {
+            let mut good = claims();
+            good[name] = value;
+            assert!(check(&signed(&own, &good), &set(&[&own]), &all).is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn only_announced_algorithms_and_published_keys_count() {
+        let (own, other) = (key(Algorithm::EdDsa, "k"), key(Algorithm::EdDsa, "k"));
+        let elliptic = key(Algorithm::Es256, "e");
+        let token = signed(&own, &claims());
+        let all = [Algorithm::EdDsa, Algorithm::Es256];
+        assert_eq!(check(&token, &set(&[&own]), &[Algorithm::Es256]), Err(IdTokenRefused::Algorithm));
+        assert_eq!(check(&token, &set(&[&other]), &all), Err(IdTokenRefused::Signature));
+        assert_eq!(check(&token, &set(&[&elliptic]), &all), Err(IdTokenRefused::KeyUnknown));
+        assert_eq!(check(&token, &set(&[]), &all), Err(IdTokenRefused::KeyUnknown));
+        assert!(check(&token, &set(&[&elliptic, &other, &own]), &all).is_ok(), "two keys of one id");
+        let (_, rest) = token.split_once('.').unwrap();
+        let payload = rest.split_once('.').unwrap().0;
+        // {"alg":"none"} and {"alg":"HS256"}
+        for header in ["eyJhbGciOiJub25lIn0", "eyJhbGciOiJIUzI1NiJ9"] {
+            let unsigned = format!("{header}.{payload}.");
+            assert_eq!(check(&unsigned, &set(&[&own]), &all), Err(IdTokenRefused::Algorithm));
+        }
+        assert_eq!(check("", &set(&[&own]), &all), Err(IdTokenRefused::Malformed));
+    }
+}

@@ -11,7 +11,9 @@ pub enum MetadataError {
     #[error("the metadata is not valid: {0}")]
     Malformed(String),
     /// It is of another issuer than the one that was asked for.
-    #[error("the metadata is of the issuer {0:?}, not of the one that was asked for: use exactly that text as issuer")]
+    #[error(
+        "the metadata is of the issuer {0:?}, not of the one that was asked for: use exactly that text as issuer"
+    )]
     OtherIssuer(String),
     /// It names an endpoint that cannot be called.
     #[error("{0} is no URL of http or https")]
@@ -41,8 +43,6 @@ pub struct Metadata {
     pub jwks_uri: Url,
     /// Where claims are that the ID token lacks.
     pub userinfo_endpoint: Option<Url>,
-    /// Where it signs people out (RP-Initiated Logout 1.0 2.1).
-    pub end_session_endpoint: Option<Url>,
     /// Whether its authorization responses name it (RFC 9207 3).
     pub sends_iss: bool,
     /// The algorithms of its ID tokens, of those that are supported.
@@ -58,7 +58,6 @@ struct Members {
     token_endpoint: String,
     jwks_uri: String,
     userinfo_endpoint: Option<String>,
-    end_session_endpoint: Option<String>,
     #[serde(default)]
     authorization_response_iss_parameter_supported: bool,
     id_token_signing_alg_values_supported: Option<Vec<String>>,
@@ -96,7 +95,6 @@ impl Metadata {
             token_endpoint: endpoint("token_endpoint", &members.token_endpoint)?,
             jwks_uri: endpoint("jwks_uri", &members.jwks_uri)?,
             userinfo_endpoint: optional("userinfo_endpoint", members.userinfo_endpoint)?,
-            end_session_endpoint: optional("end_session_endpoint", members.end_session_endpoint)?,
             sends_iss: members.authorization_response_iss_parameter_supported,
             algorithms,
             client_proof: client_proof(members.token_endpoint_auth_methods_supported.as_deref()),
@@ -119,7 +117,6 @@ impl Metadata {
             token_endpoint: at("/login/oauth/access_token")?,
             jwks_uri: at("/")?,
             userinfo_endpoint: Some(endpoint("issuer", &format!("{api}/user"))?),
-            end_session_endpoint: None,
             sends_iss: false,
             algorithms: Vec::new(),
             client_proof: ClientProof::Post,
@@ -166,14 +163,20 @@ mod tests {
     #[test]
     fn what_is_left_out_has_its_default() {
         let read = parse(&document()).unwrap();
-        assert_eq!((read.algorithms.as_slice(), read.client_proof), (&[Algorithm::Rs256][..], ClientProof::Basic));
-        assert!(!read.sends_iss && read.userinfo_endpoint.is_none() && read.end_session_endpoint.is_none());
+        assert_eq!(
+            (read.algorithms.as_slice(), read.client_proof),
+            (&[Algorithm::Rs256][..], ClientProof::Basic)
+        );
+        assert!(!read.sends_iss && read.userinfo_endpoint.is_none());
         let mut own = document();
         own["id_token_signing_alg_values_supported"] = json!(["none", "HS256", "ES256"]);
         own["token_endpoint_auth_methods_supported"] = json!(["client_secret_post"]);
         own["authorization_response_iss_parameter_supported"] = json!(true);
         let read = parse(&own).unwrap();
-        assert_eq!((read.algorithms.as_slice(), read.client_proof), (&[Algorithm::Es256][..], ClientProof::Post));
+        assert_eq!(
+            (read.algorithms.as_slice(), read.client_proof),
+            (&[Algorithm::Es256][..], ClientProof::Post)
+        );
         assert!(read.sends_iss);
     }
 
@@ -187,7 +190,10 @@ mod tests {
         for other in ["https://acme.example/o/", "https://acme.example", "https://evil.example"] {
             assert_eq!(with("issuer", json!(other)), MetadataError::OtherIssuer(other.into()));
         }
-        assert_eq!(with("token_endpoint", json!("file:///etc/passwd")), MetadataError::Endpoint("token_endpoint"));
+        assert_eq!(
+            with("token_endpoint", json!("file:///etc/passwd")),
+            MetadataError::Endpoint("token_endpoint")
+        );
         assert_eq!(with("jwks_uri", json!("/jwks")), MetadataError::Endpoint("jwks_uri"));
         assert_eq!(with("id_token_signing_alg_values_supported", json!(["none"])), MetadataError::Algorithms);
         assert!(matches!(with("jwks_uri", json!(5)), MetadataError::Malformed(_)));

@@ -97,9 +97,6 @@ pub struct IdentityProvider {
     /// and is believed for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub email_domains: Vec<String>,
-    /// Whether signing out here signs out there, too (OpenID Connect RP-Initiated Logout 1.0).
-    #[serde(default)]
-    pub pass_on_logout: bool,
     /// Whether people may sign in by it.
     pub enabled: bool,
     /// When it was made.
@@ -111,7 +108,8 @@ pub struct IdentityProvider {
 impl IdentityProvider {
     /// Whether it is the one for an address, by the domain.
     pub fn routes(&self, address: &str) -> bool {
-        self.enabled && domain(address).is_some_and(|own| self.email_domains.iter().any(|known| *known == own))
+        self.enabled
+            && domain(address).is_some_and(|own| self.email_domains.iter().any(|known| *known == own))
     }
 
     /// Whether it is believed when it says that an address is somebody's.
@@ -162,7 +160,6 @@ pub(crate) mod tests {
             sign_up: false,
             link_by_verified_email: false,
             email_domains: Vec::new(),
-            pass_on_logout: false,
             enabled: true,
             created_at: Timestamp::EPOCH,
             updated_at: Timestamp::EPOCH,

@@ -44,7 +44,8 @@ impl UpstreamUser {
             };
         let verified_email = email.filter(|email| is_verified && provider.may_vouch_for(email));
         let label = email.or_else(|| text(&claims, "preferred_username")).or_else(|| text(&claims, "name"));
-        let label = label.map(|label| label.chars().filter(|c| !c.is_control()).take(LONGEST_LABEL).collect());
+        let label =
+            label.map(|label| label.chars().filter(|c| !c.is_control()).take(LONGEST_LABEL).collect());
         Some(Self { subject, verified_email: verified_email.map(str::to_owned), label, claims })
     }
 
@@ -152,7 +153,11 @@ mod tests {
         let mut other_claim = provider();
         other_claim.claims.insert("email".to_owned(), "upn".to_owned());
         let claims = json!({ "sub": "s", "upn": "ann@acme.example", "email_verified": true });
-        assert_eq!(read(&other_claim, claims).unwrap().verified_email, None, "what was verified is another claim");
+        assert_eq!(
+            read(&other_claim, claims).unwrap().verified_email,
+            None,
+            "what was verified is another claim"
+        );
     }
 
     #[test]

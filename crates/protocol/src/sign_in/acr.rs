@@ -54,7 +54,10 @@ impl Acr {
             Some(Self::PhishingResistant)
         } else if has(AuthenticationMethod::Mfa) {
             Some(Self::TwoFactors)
-        } else if [AuthenticationMethod::Pwd, AuthenticationMethod::Otp, AuthenticationMethod::Federated].into_iter().any(has) {
+        } else if [AuthenticationMethod::Pwd, AuthenticationMethod::Otp, AuthenticationMethod::Federated]
+            .into_iter()
+            .any(has)
+        {
             Some(Self::OneFactor)
         } else {
             None

@@ -27,7 +27,8 @@ const ANSWER: [&str; 5] = ["code", "state", "iss", "error", "user"];
 /// # Errors
 /// [`Failure`]
 pub(in super::super) async fn callback(call: &mut Call) -> Result<Response, Failure> {
-    let (form, query) = (call.received.form.clone(), call.received.uri.query().unwrap_or_default().to_owned());
+    let (form, query) =
+        (call.received.form.clone(), call.received.uri.query().unwrap_or_default().to_owned());
     let is_post = call.received.is_post();
     let params = Params::parse(if is_post { &form } else { query.as_bytes() })?;
     let context = call.context.clone();

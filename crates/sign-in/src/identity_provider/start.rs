@@ -54,17 +54,15 @@ pub(in super::super) async fn route(
     }
 }
 
-async fn lead(
-    call: &mut Call,
-    form: LoginForm,
-    provider: &IdentityProvider,
-) -> Result<Response, Failure> {
+async fn lead(call: &mut Call, form: LoginForm, provider: &IdentityProvider) -> Result<Response, Failure> {
     let context = call.context.clone();
     let pending = form.interaction.pending.clone();
     let prompts_login = prompts_login(&pending);
     let hint = form.typed.clone().filter(|typed| provider.routes(typed));
     let purpose = Purpose::SignIn(Box::new(pending));
-    match address(&context, provider, (&form.interaction.browser, purpose), (hint.as_deref(), prompts_login)).await? {
+    match address(&context, provider, (&form.interaction.browser, purpose), (hint.as_deref(), prompts_login))
+        .await?
+    {
         Some(to) => {
             let mut response = redirect(true, &to);
             append(response.headers_mut(), form.interaction.browser.cookie(&context.issuer));

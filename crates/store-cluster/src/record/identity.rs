@@ -89,10 +89,7 @@ impl Records {
         let labels = each(all, |(_, own)| own.label.as_deref());
         let times = each(all, |(_, own)| millis(own.linked_at));
         let connection = self.postgres.connection().await?;
-        connection
-            .change(IMPORT, &[&issuers, &providers, &subjects, &users, &labels, &times])
-            .await
-            .map(drop)
+        connection.change(IMPORT, &[&issuers, &providers, &subjects, &users, &labels, &times]).await.map(drop)
     }
 }
 

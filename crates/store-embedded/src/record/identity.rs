@@ -45,7 +45,8 @@ pub(super) fn insert(
     statements: &Statements<'_>,
 ) -> rusqlite::Result<bool> {
     let Identity { provider, subject, user, label, linked_at } = identity;
-    let values = params![issuer.as_str(), provider.as_str(), subject, user.as_str(), label, millis(*linked_at)];
+    let values =
+        params![issuer.as_str(), provider.as_str(), subject, user.as_str(), label, millis(*linked_at)];
     Ok(statements.change(INSERT, values)? == 1)
 }
 

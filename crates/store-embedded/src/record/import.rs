@@ -88,12 +88,12 @@ fn row(record: Record) -> Result<Option<Insert>, StoreError> {
                 Ok(())
             })
         }
-        Record::Identity(issuer, own) => Box::new(move |statements| {
-            match identity::insert(&issuer, &own, statements)? {
+        Record::Identity(issuer, own) => {
+            Box::new(move |statements| match identity::insert(&issuer, &own, statements)? {
                 true => Ok(()),
                 false => refuse(StoreError::Failed(format!("an identity of {issuer} came twice"))),
-            }
-        }),
+            })
+        }
         Record::Delivery(issuer, delivery) => {
             Box::new(move |statements| Ok(delivery::insert(&issuer, &delivery, statements)?))
         }

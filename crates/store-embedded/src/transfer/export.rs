@@ -20,7 +20,8 @@ use crate::backup::{self, BackupFailure};
 use crate::database::DatabaseSnapshot;
 use crate::journal::{JournalSnapshot, Table, split_value};
 use crate::record::{
-    DELIVERIES, IDENTITIES, delivery, each_audit_document, from_document, identity, issuers, keys_and_settings,
+    DELIVERIES, IDENTITIES, delivery, each_audit_document, from_document, identity, issuers,
+    keys_and_settings,
 };
 use crate::{EmbeddedStore, decode, epoch, failed, generation, revocation, session};
 

@@ -87,7 +87,8 @@ async fn come_with_a_new_user_or_not_at_all(back_end: &dyn BackEnd) {
     assert_eq!(store.identity(issuer, "p", "t").await.unwrap(), None);
     // What was refused left nothing in the way.
     assert_eq!(create("bea", "bea@example.com", "t").await, IdentityCreation::Created);
-    let elsewhere = store.create_user_with_identity(other, user("ann", None, *now), of("ann", "s", *now)).await;
+    let elsewhere =
+        store.create_user_with_identity(other, user("ann", None, *now), of("ann", "s", *now)).await;
     assert_eq!(elsewhere.unwrap(), IdentityCreation::Created);
     let after = back_end.after_crash("identity-creation").await;
     let ann = after.user_by_login(issuer, "ann@example.com").await.unwrap().unwrap();
@@ -114,12 +115,19 @@ async fn go_with_their_provider(back_end: &dyn BackEnd) {
 async fn are_connected_by_one_racer(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "identity-race").await;
     for racer in 0..super::RACERS {
-        scene.store.create_user(&scene.issuer, user(&format!("u{racer}"), None, scene.now), None).await.unwrap();
+        scene
+            .store
+            .create_user(&scene.issuer, user(&format!("u{racer}"), None, scene.now), None)
+            .await
+            .unwrap();
     }
     race_record_for_one("link_identity", |round, racer| {
         let (store, issuer) = (Arc::clone(&scene.store), scene.issuer.clone());
         let subject = format!("s{round}");
-        let own = Identity { provider: format!("p{round}").into(), ..of(&format!("u{racer}"), &subject, scene.now) };
+        let own = Identity {
+            provider: format!("p{round}").into(),
+            ..of(&format!("u{racer}"), &subject, scene.now)
+        };
         async move { store.link_identity(&issuer, own).await.unwrap() == IdentityLink::Linked }
     })
     .await;

@@ -29,7 +29,8 @@ use super::sample::{
 };
 use super::{BackEnd, Scene, attribute, authenticator, identity, told};
 use crate::port::{
-    AuditFilter, AuthenticatorUpdate, Created, DeliveryKind, Enrolled, IdentityLink, Queued, Redemption, Use, UserFilter,
+    AuditFilter, AuthenticatorUpdate, Created, DeliveryKind, Enrolled, IdentityLink, Queued, Redemption, Use,
+    UserFilter,
 };
 use crate::shard::ShardKind;
 use crate::transfer::{Export, Freeze, FreezeError, Import, Record, Tally, copy, tally};
@@ -169,7 +170,10 @@ impl Seeded {
         store.put_keys(one, &[], &keys).await.unwrap();
         let (users, client, consent) = plant_records(scene).await;
         let authenticators = plant_authenticators(scene).await;
-        assert_eq!(store.link_identity(one, identity::of("ann", "s", *now)).await.unwrap(), IdentityLink::Linked);
+        assert_eq!(
+            store.link_identity(one, identity::of("ann", "s", *now)).await.unwrap(),
+            IdentityLink::Linked
+        );
         plant_deliveries(scene).await;
         let groups = groups::plant(scene).await;
         let (mut live, mut ended) = (Vec::new(), Vec::new());

@@ -21,7 +21,10 @@ fn mapping() -> Value {
 pub(super) fn all() -> Schemas {
     let members = [
         ("name", json!({ "type": "string", "minLength": 1, "maxLength": 60 })),
-        ("issuer", json!({ "type": "string", "description": "As in the provider's metadata; of GitHub its address." })),
+        (
+            "issuer",
+            json!({ "type": "string", "description": "As in the provider's metadata; of GitHub its address." }),
+        ),
         ("client_id", text()),
         ("scopes", list(text())),
         ("response_mode", json!({ "type": "string", "enum": ["query", "form_post"] })),
@@ -30,14 +33,16 @@ pub(super) fn all() -> Schemas {
         ("sign_up", flag()),
         ("link_by_verified_email", flag()),
         ("email_domains", optional(&list(text()))),
-        ("pass_on_logout", flag()),
         ("enabled", flag()),
     ];
     let kind = ("kind", json!({ "type": "string", "enum": ["openid", "github"] }));
     let id = ("id", json!({ "type": "string", "pattern": "^[a-z0-9-]{1,32}$" }));
     let shown = [
         ("has_client_secret", flag()),
-        ("callback", json!({ "type": "string", "description": "The redirect URI to register at the provider." })),
+        (
+            "callback",
+            json!({ "type": "string", "description": "The redirect URI to register at the provider." }),
+        ),
         ("created_at", time()),
         ("updated_at", time()),
     ];
@@ -46,7 +51,10 @@ pub(super) fn all() -> Schemas {
     let provider = extended(&extended(&record, &["id", "kind"], &[id.clone(), kind.clone()]), &[], &shown);
     let preset = [
         ("preset", json!({ "type": "string", "enum": ["google", "microsoft", "apple", "github"] })),
-        ("tenant", json!({ "type": "string", "description": "The directory at Microsoft, for that preset." })),
+        (
+            "tenant",
+            json!({ "type": "string", "description": "The directory at Microsoft, for that preset." }),
+        ),
         ("client_secret", optional(&secret())),
     ];
     let new = extended(&extended(&record, &["id"], &[id.clone(), kind.clone()]), &[], &preset);

@@ -23,9 +23,9 @@ use symbolon_protocol::time::Timestamp;
 
 use self::change::change;
 use super::{Person, Visitor, by_themselves, done, form, status, told, visitor};
-use crate::{credential_news, identity_provider};
 use crate::passkey_challenge::relying_party;
 use crate::sign_in_goal::Freshness;
+use crate::{credential_news, identity_provider};
 use symbolon_app::http::{Call, Context, Failure, Policy};
 use symbolon_crypto::secret::SecretString;
 

@@ -153,6 +153,7 @@ fn of_settings() -> Vec<Change> {
     const EXCHANGE: &str = "/settings/token-exchange";
     const REFRESH: &str = "/settings/refresh-token-sharding";
     const ATTRIBUTE: &str = "/settings/attributes/{name}";
+    const PROVIDER: &str = "/identity-providers/{provider_id}";
     let mut all = vec![
         sent(("PATCH", "/settings"), "/settings", json!({ "lifetimes": { "code": 30 } }), "settings.updated"),
         sent(("PUT", "/settings"), "/settings", json!({ "audit_days": 30 }), "settings.updated"),
@@ -166,6 +167,19 @@ fn of_settings() -> Vec<Change> {
             "settings.updated",
         ),
         plain(("DELETE", ATTRIBUTE), "/settings/attributes/team", "settings.updated"),
+        sent(
+            ("POST", "/identity-providers"),
+            "/identity-providers",
+            json!({ "id": "google", "preset": "google", "client_id": "us", "client_secret": CLIENT_SECRET }),
+            "identity_provider.created",
+        ),
+        sent(
+            ("PATCH", PROVIDER),
+            "/identity-providers/google",
+            json!({ "sign_up": true, "client_secret": format!("{CLIENT_SECRET}-2") }),
+            "identity_provider.updated",
+        ),
+        plain(("DELETE", PROVIDER), "/identity-providers/google", "identity_provider.deleted"),
         sent(("PUT", REFRESH), REFRESH, json!({ "shardCount": 8 }), "shards.changed"),
         sent(("POST", "/signing-keys/rotate"), "/signing-keys/rotate", json!({}), "key.rotated"),
         sent(

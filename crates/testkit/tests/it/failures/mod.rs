@@ -6,6 +6,7 @@ mod client;
 mod exchange;
 mod flood;
 mod grant;
+mod identity_provider;
 mod limits;
 mod login_api;
 mod logout;
@@ -213,6 +214,7 @@ fn every_reason_has_a_case() {
         .chain(reasons(&client::CASES))
         .chain(reasons(&exchange::CASES))
         .chain(reasons(&grant::CASES))
+        .chain(reasons(&identity_provider::CASES))
         .chain(reasons(&limits::CASES))
         .chain(reasons(&limits::SIGN_INS))
         .chain(reasons(&login_api::CASES))

@@ -1,8 +1,9 @@
 //! What the answer of another provider means for the accounts here.
 
 use serde_json::json;
+use symbolon_testkit::RelyingParty;
 
-use super::{ANN, Scene, at_login, claims, user};
+use super::{ANN, Scene, add, at_login, claims, local, user};
 
 /// Somebody without an account gets one, and comes back to it, whatever the address is then.
 #[test]
@@ -42,9 +43,12 @@ fn a_stranger_is_told_what_to_do_where_nobody_signs_up() {
 /// An address that both sides verified connects; one that either side did not verify does not.
 #[test]
 fn an_account_is_connected_only_by_an_address_that_both_sides_verified() {
-    for (here, there, setting, connects) in
-        [(true, true, true, true), (true, true, false, false), (false, true, true, false), (true, false, true, false)]
-    {
+    for (here, there, setting, connects) in [
+        (true, true, true, true),
+        (true, true, false, false),
+        (false, true, true, false),
+        (true, false, true, false),
+    ] {
         let scene = Scene::new(json!({ "link_by_verified_email": setting }));
         let own = scene.server.create_user(ANN);
         let (theirs, person) = scene.upstream.signed_in(ANN);
@@ -114,4 +118,105 @@ fn a_second_factor_is_still_asked_for() {
     let asked = scene.through(&browser, &person, &request);
     assert!(asked.location().starts_with("/login/second-factor?transaction="), "{asked:?}");
     assert_eq!(browser.cookie("symbolon_session"), None);
+}
+
+/// On the account page another provider is connected, signs in to the same account, and is disconnected; the last one is not.
+#[test]
+fn an_account_is_connected_on_its_page_and_keeps_one_way_to_sign_in() {
+    let scene = Scene::new(json!({ "sign_up": true }));
+    let redirect_uris = json!([format!("{}/login/callback/other", scene.server.issuer)]);
+    let own = RelyingParty::register(&scene.upstream, json!({ "redirect_uris": redirect_uris }));
+    let members = json!({
+        "name": "Other", "issuer": scene.upstream.issuer, "client_id": own.client_id,
+        "client_secret": own.client_secret,
+    });
+    add(&scene.server, "other", members);
+    let (_, ann) = scene.upstream.signed_in(ANN);
+    let (_, bea) = scene.upstream.signed_in("bea@example.com");
+    let (browser, request) = (scene.server.browser(), scene.rp.authorization_request());
+    let subject = claims(&scene.rp, &request, &scene.through(&browser, &ann, &request))["sub"].clone();
+
+    let press = |name: &str, value: &str| {
+        let page = browser.get("/account/security");
+        let csrf = page.field("csrf_token").unwrap_or_else(|| panic!("{page:?}"));
+        browser.post("/account/security", &[("csrf_token", &csrf), (name, value)])
+    };
+    let led = press("connect", "other");
+    assert!(led.location().starts_with(&scene.upstream.issuer), "{led:?}");
+    let back = local(&bea.get(&local(&led.location())).location());
+    let stranger = scene.server.browser();
+    assert_eq!(stranger.get(&back).location(), "/", "the answer is this browser's");
+    assert_eq!(browser.get(&back).location(), "/account/security?done=connected");
+    let page = browser.get("/account/security");
+    assert!(page.body.contains("bea@example.com") && page.body.contains("value=\"other\""), "{}", page.body);
+    let linked = scene.server.admin("GET", "/audit-logs?event=identity.linked", None).json();
+    assert_eq!(linked["audit_logs"][0]["detail"]["by"], "session", "{linked}");
+
+    let elsewhere = scene.server.browser();
+    let request = scene.rp.authorization_request();
+    let to = super::press(&elsewhere, &at_login(&elsewhere, &request), "other");
+    let back = local(&bea.get(&local(&to)).location());
+    assert_eq!(claims(&scene.rp, &request, &elsewhere.get(&back))["sub"], subject);
+
+    assert_eq!(press("disconnect", "acme").location(), "/account/security?done=disconnected");
+    let last = press("disconnect", "other");
+    assert_eq!(last.status, 409, "{last:?}");
+    assert!(last.body.contains("only way to sign in"), "{}", last.body);
+}
+
+/// The domain of an address leads to its provider, where the page asks for the name first.
+#[test]
+fn an_address_leads_to_the_provider_of_its_domain() {
+    let scene = Scene::new(json!({ "email_domains": ["example.com"] }));
+    let first = json!({ "sign_in_page": "identifier_first" });
+    assert_eq!(scene.server.admin("PATCH", "/settings", Some(first)).status, 200);
+    let (browser, request) = (scene.server.browser(), scene.rp.authorization_request());
+    let page = at_login(&browser, &request);
+    let (transaction, csrf) = crate::login::hidden(&page);
+    let next = |name: &str| {
+        let form = [("transaction", &*transaction), ("csrf_token", &*csrf), ("username", name)];
+        browser.post("/login", &form).location()
+    };
+    let led = next("Ann@Example.com");
+    assert!(led.starts_with(&scene.upstream.issuer), "{led}");
+    assert_eq!(super::parameter(&led, "login_hint").as_deref(), Some("Ann@Example.com"));
+    for other in ["ann@example.org", "ann", "ann@sub.example.com"] {
+        assert!(next(other).starts_with("/login?transaction="), "{other}");
+    }
+}
+
+/// Groups follow the provider's at each sign-in.
+#[test]
+fn groups_follow_those_of_the_provider() {
+    let mapping = json!({ "claim": "groups", "groups": { "Admins": "admins", "Staff": "staff" } });
+    let scopes = json!(["openid", "email", "profile", "groups"]);
+    let scene = Scene::new(json!({ "sign_up": true, "groups": mapping, "scopes": scopes }));
+    let clients = scene.upstream.admin("GET", "/clients", None).json();
+    let client = clients["clients"][0]["client_id"].as_str().unwrap().to_owned();
+    let scope = json!({ "scope": "openid profile email groups" });
+    assert_eq!(scene.upstream.admin("PATCH", &format!("/clients/{client}"), Some(scope)).status, 200);
+    for (server, groups) in [(&scene.upstream, ["Admins", "Staff"]), (&scene.server, ["admins", "staff"])] {
+        for group in groups {
+            let body = json!({ "id": group, "name": group });
+            assert_eq!(server.admin("POST", "/groups", Some(body)).status, 201);
+        }
+    }
+    let (theirs, person) = scene.upstream.signed_in(ANN);
+    let member = |method: &str, group: &str| {
+        let answer = scene.upstream.admin(method, &format!("/groups/{group}/members/{theirs}"), None);
+        assert!(answer.status < 300, "{answer:?}");
+    };
+    for (join, leave, expected) in
+        [("Admins", None, json!(["admins"])), ("Staff", Some("Admins"), json!(["staff"]))]
+    {
+        member("PUT", join);
+        leave.into_iter().for_each(|group| member("DELETE", group));
+        let (browser, request) = (scene.server.browser(), scene.rp.authorization_request());
+        let subject = claims(&scene.rp, &request, &scene.through(&browser, &person, &request))["sub"].clone();
+        let groups =
+            scene.server.admin("GET", &format!("/users/{}/groups", subject.as_str().unwrap()), None).json();
+        let ids: Vec<_> =
+            groups["groups"].as_array().unwrap().iter().map(|group| group["id"].clone()).collect();
+        assert_eq!(json!(ids), expected, "{groups}");
+    }
 }

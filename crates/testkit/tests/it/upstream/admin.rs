@@ -47,9 +47,15 @@ fn mistakes_are_told_with_what_to_do() {
         (json!({ "id": "A", "preset": "google", "client_id": "x" }), "id is not valid"),
         (json!({ "id": "a", "preset": "yahoo", "client_id": "x" }), "preset is not valid"),
         (json!({ "id": "a", "preset": "microsoft", "client_id": "x" }), "tenant is missing"),
-        (json!({ "id": "a", "preset": "microsoft", "tenant": "common", "client_id": "x" }), "tenant \"common\""),
+        (
+            json!({ "id": "a", "preset": "microsoft", "tenant": "common", "client_id": "x" }),
+            "tenant \"common\"",
+        ),
         (json!({ "id": "a", "issuer": "http://a.example", "client_id": "x" }), "is not https"),
-        (json!({ "id": "a", "issuer": "https://a.example", "client_id": "x", "scopes": ["email"] }), "\"openid\""),
+        (
+            json!({ "id": "a", "issuer": "https://a.example", "client_id": "x", "scopes": ["email"] }),
+            "\"openid\"",
+        ),
         (json!({ "id": "a", "preset": "github", "kind": "openid", "client_id": "x" }), "contradicts"),
         (json!({ "id": "a", "preset": "google", "client_id": "x", "sing_up": true }), "sing_up"),
     ] {

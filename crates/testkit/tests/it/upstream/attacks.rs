@@ -37,7 +37,10 @@ impl Lying {
         let (browser, request) = (self.server.browser(), self.rp.authorization_request());
         let to = press(&browser, &at_login(&browser, &request), "acme");
         let of = |name: &str| parameter(&to, name).unwrap_or_else(|| panic!("no {name} in {to}"));
-        assert_eq!((of("response_type"), of("code_challenge_method")), ("code".to_owned(), "S256".to_owned()));
+        assert_eq!(
+            (of("response_type"), of("code_challenge_method")),
+            ("code".to_owned(), "S256".to_owned())
+        );
         let (state, nonce) = (of("state"), of("nonce"));
         Waiting { browser, request, state, nonce }
     }
@@ -106,8 +109,10 @@ fn an_answer_that_does_not_hold_signs_nobody_in() {
     let (header, rest) = signed.split_once('.').unwrap();
     let unsigned = format!("eyJhbGciOiJub25lIn0.{}.", rest.split_once('.').unwrap().0);
     let foreign = other.jwt("JWT", &truth);
-    let grafted = format!("{header}.{}.{}", rest.split_once('.').unwrap().0, foreign.rsplit_once('.').unwrap().1);
-    for (what, token) in [("alg none", &unsigned), ("another key", &foreign), ("another signature", &grafted)] {
+    let grafted =
+        format!("{header}.{}.{}", rest.split_once('.').unwrap().0, foreign.rsplit_once('.').unwrap().1);
+    for (what, token) in [("alg none", &unsigned), ("another key", &foreign), ("another signature", &grafted)]
+    {
         scene.fake.say(token);
         refused(&scene, &waiting, what);
     }
@@ -142,9 +147,8 @@ fn a_provider_that_does_not_answer_as_it_must_is_no_way_in() {
         scene.fake.set("/token", answer);
         refused(&scene, &waiting, what);
     }
-    let cancelled = waiting
-        .browser
-        .get(&format!("/login/callback/acme?error=access_denied&state={}", waiting.state));
+    let cancelled =
+        waiting.browser.get(&format!("/login/callback/acme?error=access_denied&state={}", waiting.state));
     assert_eq!(cancelled.status, 403, "{cancelled:?}");
     assert!(cancelled.body.contains("not signed in there"), "{}", cancelled.body);
 }
@@ -265,7 +269,10 @@ fn a_posted_answer_is_taken_once_more_at_this_site() {
 #[test]
 fn github_tells_by_its_api() {
     let fake = Fake::start(&json!({ "keys": [] }));
-    fake.set("/login/oauth/access_token", ok(&json!({ "access_token": "gh", "token_type": "bearer", "scope": "" })));
+    fake.set(
+        "/login/oauth/access_token",
+        ok(&json!({ "access_token": "gh", "token_type": "bearer", "scope": "" })),
+    );
     fake.set("/api/v3/user", ok(&json!({ "id": 42, "login": "ann", "name": "Ann", "avatar_url": null })));
     let emails = json!([
         { "email": "other@example.com", "primary": false, "verified": true },
@@ -273,13 +280,17 @@ fn github_tells_by_its_api() {
     ]);
     fake.set("/api/v3/user/emails", ok(&emails));
     let server = TestServer::start_with(options());
-    let members = json!({ "preset": "github", "issuer": fake.issuer, "client_secret": "gh-s", "sign_up": true });
+    let members =
+        json!({ "preset": "github", "issuer": fake.issuer, "client_secret": "gh-s", "sign_up": true });
     add(&server, "github", members);
     let rp = RelyingParty::register(&server, json!({}));
     let (browser, request) = (server.browser(), rp.authorization_request());
     let to = press(&browser, &at_login(&browser, &request), "github");
     assert!(to.starts_with(&format!("{}/login/oauth/authorize?", fake.issuer)), "{to}");
-    assert_eq!((parameter(&to, "nonce"), parameter(&to, "code_challenge").map(|text| text.len())), (None, Some(43)));
+    assert_eq!(
+        (parameter(&to, "nonce"), parameter(&to, "code_challenge").map(|text| text.len())),
+        (None, Some(43))
+    );
     let state = parameter(&to, "state").unwrap();
     let done = browser.get(&format!("/login/callback/github?code=c&state={state}"));
     let claims = claims(&rp, &request, &done);

@@ -8,11 +8,11 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 /// What it answers at a path: status line with headers, and body. An empty status line is silence.
-pub(super) type Answer = (String, String);
+pub(crate) type Answer = (String, String);
 
 /// A provider.
-pub(super) struct Fake {
-    pub(super) issuer: String,
+pub(crate) struct Fake {
+    pub(crate) issuer: String,
     state: Arc<Mutex<State>>,
 }
 
@@ -22,13 +22,13 @@ struct State {
     requests: Vec<String>,
 }
 
-pub(super) fn ok(body: &Value) -> Answer {
+pub(crate) fn ok(body: &Value) -> Answer {
     ("200 OK".to_owned(), body.to_string())
 }
 
 impl Fake {
     /// Listens, with metadata, and with keys.
-    pub(super) fn start(jwks: &Value) -> Self {
+    pub(crate) fn start(jwks: &Value) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let issuer = format!("http://{}", listener.local_addr().expect("an address"));
         let state = Arc::new(Mutex::new(State::default()));
@@ -45,7 +45,7 @@ impl Fake {
         fake
     }
 
-    pub(super) fn metadata(&self) -> Value {
+    pub(crate) fn metadata(&self) -> Value {
         let at = |path: &str| format!("{}{path}", self.issuer);
         json!({
             "issuer": self.issuer, "authorization_endpoint": at("/authorize"), "token_endpoint": at("/token"),
@@ -54,23 +54,28 @@ impl Fake {
     }
 
     /// Sets what it answers at a path.
-    pub(super) fn set(&self, path: &str, answer: Answer) {
+    pub(crate) fn set(&self, path: &str, answer: Answer) {
         let mut state = self.state.lock().expect("no panic");
         state.answers.retain(|(own, _)| own != path);
         state.answers.push((path.to_owned(), answer));
     }
 
     /// Answers token requests with an ID token.
-    pub(super) fn say(&self, id_token: &str) {
+    pub(crate) fn say(&self, id_token: &str) {
         let tokens = json!({ "access_token": "at", "token_type": "Bearer", "id_token": id_token });
         self.set("/token", ok(&tokens));
     }
 
     /// The requests to a path: head and body.
-    pub(super) fn requests(&self, path: &str) -> Vec<String> {
+    pub(crate) fn requests(&self, path: &str) -> Vec<String> {
         let state = self.state.lock().expect("no panic");
         let at = format!(" {path} ");
-        state.requests.iter().filter(|request| request.lines().next().is_some_and(|line| line.contains(&at))).cloned().collect()
+        state
+            .requests
+            .iter()
+            .filter(|request| request.lines().next().is_some_and(|line| line.contains(&at)))
+            .cloned()
+            .collect()
     }
 }
 

@@ -3,10 +3,12 @@
 mod accounts;
 mod admin;
 mod attacks;
-mod fake;
+pub(crate) mod fake;
 
 use serde_json::{Value, json};
-use symbolon_testkit::{Answer, AuthorizationRequest, Browser, Options, RelyingParty, TestServer, decode_jwt};
+use symbolon_testkit::{
+    Answer, AuthorizationRequest, Browser, Options, RelyingParty, TestServer, decode_jwt,
+};
 
 use crate::login::hidden;
 
@@ -88,16 +90,29 @@ impl Scene {
     }
 
     /// Goes to the provider, where somebody is signed in, and back to the callback; its address.
-    pub(crate) fn there(&self, browser: &Browser, person: &Browser, request: &AuthorizationRequest) -> String {
+    pub(crate) fn there(
+        &self,
+        browser: &Browser,
+        person: &Browser,
+        request: &AuthorizationRequest,
+    ) -> String {
         let to = press(browser, &at_login(browser, request), "acme");
         assert!(to.starts_with(&self.upstream.issuer), "{to}");
         let back = person.get(&local(&to));
-        assert!(back.location().starts_with(&format!("{}/login/callback/acme?", self.server.issuer)), "{back:?}");
+        assert!(
+            back.location().starts_with(&format!("{}/login/callback/acme?", self.server.issuer)),
+            "{back:?}"
+        );
         local(&back.location())
     }
 
     /// The same, and the answer of the callback.
-    pub(crate) fn through(&self, browser: &Browser, person: &Browser, request: &AuthorizationRequest) -> Answer {
+    pub(crate) fn through(
+        &self,
+        browser: &Browser,
+        person: &Browser,
+        request: &AuthorizationRequest,
+    ) -> Answer {
         let callback = self.there(browser, person, request);
         browser.get(&callback)
     }

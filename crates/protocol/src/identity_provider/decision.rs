@@ -89,7 +89,9 @@ mod tests {
         let open = IdentityProvider { link_by_verified_email: true, sign_up: true, ..provider() };
         let shut = provider();
         let taken = Decision::Unknown(Unknown::AddressTaken);
-        let by = |user| Known { by_address: Some(user), ..Known::default() };
+        fn by(user: &User) -> Known<'_> {
+            Known { by_address: Some(user), ..Known::default() }
+        }
         assert_eq!(decide(&open, &upstream(true), by(&ann)), Decision::Connect(ann.id.clone()));
         assert_eq!(decide(&shut, &upstream(true), by(&ann)), taken);
         // Whom the provider says nothing certain about is a stranger, whoever has the address.

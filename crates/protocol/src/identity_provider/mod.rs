@@ -119,7 +119,7 @@ impl IdentityProvider {
     }
 }
 
-/// The domain of an address, as domains are compared (RFC 4343).
+/// The domain of an address, as domains are compared.
 fn domain(address: &str) -> Option<String> {
     address.rsplit_once('@').map(|(_, domain)| domain.trim_end_matches('.').to_ascii_lowercase())
 }

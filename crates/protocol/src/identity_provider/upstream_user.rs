@@ -182,14 +182,14 @@ mod tests {
 
     #[test]
     fn groups_follow_the_claim_where_there_is_one() {
-        let id = GroupId::trusted;
+        let id = |own: &str| GroupId::trusted(own);
         let groups = [("a", "x"), ("b", "x"), ("c", "y")].map(|(theirs, own)| (theirs.to_owned(), id(own)));
         let mapping = GroupMapping { claim: "groups".to_owned(), groups: groups.into() };
         let own = IdentityProvider { groups: Some(mapping), ..provider() };
         let of = |claims: Value| read(&own, claims).unwrap().groups(&own);
         let changes = |join: &[&str], leave: &[&str]| GroupChanges {
-            join: join.iter().map(|own| id(*own)).collect(),
-            leave: leave.iter().map(|own| id(*own)).collect(),
+            join: join.iter().map(|own| id(own)).collect(),
+            leave: leave.iter().map(|own| id(own)).collect(),
         };
         assert_eq!(of(json!({ "sub": "s", "groups": ["b", "z", 5] })), changes(&["x"], &["y"]));
         assert_eq!(of(json!({ "sub": "s", "groups": "c" })), changes(&["y"], &["x"]));

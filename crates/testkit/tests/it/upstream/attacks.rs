@@ -300,3 +300,21 @@ fn github_tells_by_its_api() {
     let sent = fake.requests("/login/oauth/access_token").remove(0);
     assert!(sent.contains("client_secret=gh-s") && sent.contains("client_id=us"), "{sent}");
 }
+
+/// What the ID token lacks comes from UserInfo, if it tells of the same person.
+#[test]
+fn user_info_of_somebody_else_is_not_used() {
+    let scene = Lying::new();
+    let mut metadata = scene.fake.metadata();
+    metadata["userinfo_endpoint"] = json!(format!("{}/userinfo", scene.fake.issuer));
+    scene.fake.set("/.well-known/openid-configuration", ok(&metadata));
+    let waiting = scene.wait();
+    let mut bare = scene.truth(&waiting);
+    bare.as_object_mut().unwrap().retain(|name, _| !name.starts_with("email"));
+    scene.fake.say(&scene.key.jwt("JWT", &bare));
+    let of = |sub: &str| ok(&json!({ "sub": sub, "email": ANN, "email_verified": true, "iss": "https://evil.example" }));
+    scene.fake.set("/userinfo", of("somebody else"));
+    refused(&scene, &waiting, "another sub");
+    scene.fake.set("/userinfo", of("s1"));
+    assert_eq!(claims(&scene.rp, &waiting.request, &Lying::back(&waiting))["email"], ANN);
+}

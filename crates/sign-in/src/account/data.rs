@@ -10,6 +10,7 @@ use symbolon_pages::{AccountDataPage, AccountDeletedPage, AccountNotice, Account
 use symbolon_protocol::attribute::Party;
 use symbolon_protocol::authenticator::{AuthenticatorSet, Passkey};
 use symbolon_protocol::event::Event;
+use symbolon_protocol::identity_provider::Identity;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::session::AuthenticationMethod;
 use symbolon_store::port::PageRequest;
@@ -121,7 +122,25 @@ async fn document(context: &Context, person: &Person) -> Result<Value, Failure> 
         "consents": consents.collect::<Vec<_>>(),
         "has_password": person.hash(context).await?.is_some(),
         "authenticators": authenticators(&enrolled.set),
+        "identities": identities(context, person).await?,
     }))
+}
+
+/// Who the person is to other providers.
+async fn identities(context: &Context, person: &Person) -> Result<Vec<Value>, Failure> {
+    let Context { app, issuer, .. } = context;
+    let settings = issuer.settings.load_full();
+    let known = app.store.identities_of(&issuer.id, &person.user.id).await?;
+    let of = |identity: &Identity| {
+        let provider = settings.identity_providers.iter().find(|own| own.key == identity.provider);
+        json!({
+            "identity_provider": provider.map(|own| &own.id),
+            "subject": identity.subject,
+            "label": identity.label,
+            "linked_at": identity.linked_at,
+        })
+    };
+    Ok(known.iter().map(of).collect())
 }
 
 /// What the person has enrolled, without keys and secrets.

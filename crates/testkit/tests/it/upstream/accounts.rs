@@ -149,6 +149,7 @@ fn an_account_is_connected_on_its_page_and_keeps_one_way_to_sign_in() {
     assert_eq!(browser.get(&back).location(), "/account/security?done=connected");
     let page = browser.get("/account/security");
     assert!(page.body.contains("bea@example.com") && page.body.contains("value=\"other\""), "{}", page.body);
+    scene.server.drain_audit();
     let linked = scene.server.admin("GET", "/audit-logs?event=identity.linked", None).json();
     assert_eq!(linked["audit_logs"][0]["detail"]["by"], "session", "{linked}");
 

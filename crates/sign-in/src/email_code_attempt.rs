@@ -88,6 +88,21 @@ pub(super) async fn has_try(call: &mut Call, sent: &SentCode) -> Result<Option<u
     Ok(None)
 }
 
+/// The user by the record that is kept in memory, if active and the owner of the address by it. Spares the look-up by the address
+/// where that would find the same: a change of the record drops the copies of all nodes.
+///
+/// # Errors
+/// [`Failure`]: the store is out of reach.
+pub(super) async fn known_owner(
+    context: &Context,
+    id: &UserId,
+    address: &str,
+) -> Result<Option<Arc<User>>, Failure> {
+    let found = context.app.store.user(&context.issuer.id, id).await?;
+    let is_owner = |user: &Arc<User>| user.email.as_deref().is_some_and(|own| is_same(own, address));
+    Ok(found.filter(|user| user.may_sign_in() && is_owner(user)))
+}
+
 /// The user, if active and still the owner of the address: it may have been given to somebody else since.
 ///
 /// # Errors

@@ -12,8 +12,8 @@ use symbolon_protocol::sign_in::{Factor, Proven};
 use super::answer::{ok, signed_in};
 use super::{allowed_origin, body, email, offered};
 use crate::email_code_attempt::{
-    MARK, details, failed, forget, has_try, is_same, mail_to, owner, queue_after_answer, reason_of, remember,
-    sent,
+    MARK, details, failed, forget, has_try, is_same, known_owner, mail_to, owner, queue_after_answer,
+    reason_of, remember, sent,
 };
 use crate::passkey_challenge::unproven;
 use symbolon_app::email_code;
@@ -101,9 +101,11 @@ pub(super) async fn verify(call: &mut Call) -> Result<Response, Failure> {
     if !use_once((app, issuer), MARK, &mark, until, &mut call.durable).await? {
         return Err(refused(Reason::EmailCodeUsedUp));
     }
-    let Some(user) = owner(&context, user, address).await? else {
-        return Err(refused(Reason::UserDeactivated));
+    let user = match known_owner(&context, user, address).await? {
+        None => owner(&context, user, address).await?,
+        known => known,
     };
+    let Some(user) = user else { return Err(refused(Reason::UserDeactivated)) };
     app.rate_limits.right_password(&issuer.id, address, *remote, now);
     let enrolled = app.store.authenticators(&issuer.id, &user.id).await?.set;
     let proven = Proven::by(Factor::EmailCode, now);

@@ -39,7 +39,7 @@ pub(super) fn command() -> Command {
                 .long("passkeys")
                 .value_name("NUMBER")
                 .value_parser(value_parser!(u32).range(0..=1_000_000))
-                .help("Users with a passkey besides [default: 500, with --pure 0]: they need the target's test endpoints"),
+                .help("Users with a passkey besides, who need the target's test endpoints; 500 without, and none with --pure"),
         )
         .arg(
             Arg::new("lifetime")

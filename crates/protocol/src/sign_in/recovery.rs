@@ -41,14 +41,14 @@ pub enum LinkRefused {
 }
 
 impl RecoveryLink {
-    /// A link for a user, who has an address. `None` if there is no address, or the user may not sign in.
+    /// A link for a user, who has an address. `None` if nothing that leads into the account may be mailed ([`User::mailable_address`]).
     pub fn new(
         user: &User,
         hash: Option<&PasswordHash>,
         now: Timestamp,
         random: &dyn Random,
     ) -> Option<Self> {
-        let email = login_key(user.email.as_deref().filter(|_| user.may_sign_in())?);
+        let email = login_key(user.mailable_address()?);
         let (id, password) = (random::base64url::<16>(random), hash.map(digest_of));
         Some(Self { id, user: user.id.clone(), email, password, expires_at: now + LIVES })
     }
@@ -87,8 +87,8 @@ impl RecoveryLink {
             return Err(LinkRefused::Expired);
         }
         let is_same = user.is_some_and(|user| {
-            let has_address = user.email.as_deref().is_some_and(|email| login_key(email) == self.email);
-            user.id == self.user && user.may_sign_in() && has_address
+            let has_address = user.mailable_address().is_some_and(|email| login_key(email) == self.email);
+            user.id == self.user && has_address
         });
         match is_same && hash.map(digest_of) == self.password {
             true => Ok(()),

@@ -145,6 +145,8 @@ mod tests {
         assert_eq!(holds(Some(&spelled), Some(&old), NOW), Ok(()));
         let closed = User { active: false, ..user.clone() };
         assert_eq!(holds(Some(&closed), Some(&old), NOW), overtaken);
+        let unproven = User { email_verified: false, ..user.clone() };
+        assert_eq!(holds(Some(&unproven), Some(&old), NOW), overtaken);
         let other = User { id: UserId::trusted("u2"), ..user };
         assert_eq!(holds(Some(&other), Some(&old), NOW), overtaken, "the address went to another account");
     }
@@ -153,6 +155,7 @@ mod tests {
     fn who_has_no_address_or_may_not_sign_in_gets_none() {
         assert!(link(&User { email: None, ..ann() }, None).is_none());
         assert!(link(&User { active: false, ..ann() }, None).is_none());
+        assert!(link(&User { email_verified: false, ..ann() }, None).is_none(), "it may be anybody's");
         let without = link(&ann(), None).unwrap();
         assert_eq!(without.holds(Some(&ann()), None, NOW), Ok(()), "it sets the first password");
     }

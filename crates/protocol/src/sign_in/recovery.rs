@@ -116,7 +116,8 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_seconds(1_000_000);
 
     fn ann() -> User {
-        let text = r#"{"id":"u1","email":"Ann@example.com","email_verified":true,"created_at":1,"updated_at":1}"#;
+        let text =
+            r#"{"id":"u1","email":"Ann@example.com","email_verified":true,"created_at":1,"updated_at":1}"#;
         serde_json::from_str(text).unwrap()
     }
 

@@ -117,7 +117,11 @@ fn a_link_ends_with_its_time_and_with_any_other_change() {
         assert!(works(&mail));
         assert_eq!(scene.server.admin("PATCH", &format!("/users/{ann}"), Some(change.clone())).status, 200);
         assert!(!works(&mail), "{change}");
-        scene.server.admin("PATCH", &format!("/users/{ann}"), Some(json!({ "email": ANN, "email_verified": true, "active": true })));
+        scene.server.admin(
+            "PATCH",
+            &format!("/users/{ann}"),
+            Some(json!({ "email": ANN, "email_verified": true, "active": true })),
+        );
     }
     let mail = asked(&scene);
     let link = mail.link();
@@ -148,7 +152,9 @@ fn everybody_is_told_the_same_and_mail_goes_where_it_belongs() {
     assert_eq!(told("nobody@example.com"), known);
     let mail = scene.mailbox.next();
     assert!(mail.to == "nobody@example.com" && mail.text.contains("/register"), "{mail:?}");
-    for nobody in ["gone@example.com", "typo@example.com", "nomail", "nobody", "x\r\nBcc: y@z.example", "\u{0}"] {
+    for nobody in
+        ["gone@example.com", "typo@example.com", "nomail", "nobody", "x\r\nBcc: y@z.example", "\u{0}"]
+    {
         assert_eq!(told(nobody), known, "{nobody:?}");
     }
     scene.set(json!({ "registration": "closed" }));

@@ -78,6 +78,8 @@ pub struct MailedCodePage {
     pub email: String,
     /// Whether the link was opened in this browser, so that no code is asked for.
     pub is_proven: bool,
+    /// The code that the form brings, of a link that was opened in this browser.
+    pub code: Option<String>,
     /// Whether a password is chosen here.
     pub password: PasswordField,
     /// Where the form is posted.

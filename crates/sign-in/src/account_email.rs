@@ -355,6 +355,7 @@ fn code_page(
         goal: MailedCodeGoal::Email,
         email: interaction.pending.code.email().to_owned(),
         is_proven: interaction.pending.is_proven,
+        code: None,
         password: PasswordField::Absent,
         action: format!("{}{VERIFY}", context.issuer.prefix),
         transaction: interaction.seal(context)?,

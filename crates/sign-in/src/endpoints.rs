@@ -13,8 +13,8 @@ use crate::account::security::{generator, passkey};
 use crate::interaction::Page;
 use crate::{
     account, account_email, authorize, branding, check_session, consent, consent_page, email_code, login,
-    login_page, logout, outbox, passkey_offer, passkey_offer_page, passkey_sign_in, recovery, registration,
-    root_page, second_factor, second_factor_page,
+    login_page, logout, magic_link, outbox, passkey_offer, passkey_offer_page, passkey_sign_in, recovery,
+    registration, root_page, second_factor, second_factor_page,
 };
 
 /// A row for a page and its form.
@@ -58,7 +58,7 @@ const OF_ADDRESS: Limit = Limit::Address(EndpointClass::Authorize);
 const OF_LOGOUT: Limit = Limit::Address(EndpointClass::Logout);
 
 /// The endpoints that people's browsers call, the busiest first.
-pub static ENDPOINTS: [Endpoint; 53] = [
+pub static ENDPOINTS: [Endpoint; 54] = [
     page(path::AUTHORIZATION, GET_THAT_CHANGES_OR_POST, Label::Authorize, OF_ADDRESS, |call| {
         Box::pin(authorize::authorize(call))
     }),
@@ -81,6 +81,7 @@ pub static ENDPOINTS: [Endpoint; 53] = [
     page(login_page::EMAIL_CODE_PATH, POST, Label::Login, OF_ADDRESS, |call| {
         Box::pin(email_code::submit(call))
     }),
+    page(magic_link::PATH, GET, Label::Login, OF_ADDRESS, |call| Box::pin(magic_link::show(call))),
     page(passkey_offer_page::PATH, GET_THAT_CHANGES, Label::Login, OF_ADDRESS, |call| {
         Box::pin(passkey_offer::show(call))
     }),

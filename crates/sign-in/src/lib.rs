@@ -25,6 +25,7 @@ mod login_api;
 mod login_form;
 mod login_page;
 mod logout;
+mod magic_link;
 mod mailed_link;
 mod notice_page;
 mod onward;
@@ -51,6 +52,7 @@ mod session_quota;
 mod sign_in_goal;
 mod signed_in;
 mod step_up;
+mod unknown_account;
 mod user_change;
 
 pub use assets::asset_routes;

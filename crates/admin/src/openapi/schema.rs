@@ -124,7 +124,7 @@ fn sign_in_methods() -> Value {
     json!({
         "type": ["array", "null"],
         "minItems": 1,
-        "items": { "type": "string", "enum": ["password", "passkey", "email_code"] },
+        "items": { "type": "string", "enum": ["password", "passkey", "email_code", "magic_link"] },
         "description": "`null`: password and passkey, and `email_code` where mail is configured.",
     })
 }

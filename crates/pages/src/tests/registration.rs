@@ -32,6 +32,7 @@ fn mailed_code(goal: MailedCodeGoal, is_proven: bool, error: Option<MailedCodeEr
         goal,
         email: HOSTILE.into(),
         is_proven,
+        code: None,
         password: PasswordField::Optional,
         action: "/register/confirm".into(),
         transaction: HOSTILE.into(),

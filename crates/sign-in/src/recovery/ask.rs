@@ -5,12 +5,10 @@ use http::{HeaderValue, StatusCode, header};
 use symbolon_crypto::secret::SecretString;
 use symbolon_mail::{Language as MailLanguage, Mail, Message};
 use symbolon_pages::{ForgotPasswordPage, Notice, RecoveryError};
-use symbolon_protocol::email_address;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::precis::login_key;
 use symbolon_protocol::refusal::Reason;
 use symbolon_protocol::sign_in::recovery::{LIVES, RecoveryLink};
-use symbolon_protocol::sign_in::registration::Registration;
 use symbolon_store::StoreError;
 
 use super::{PATH, PendingRecovery, RESET, SealedLink};
@@ -18,12 +16,12 @@ use crate::after_answer::{after_answer, mail_language, queue};
 use crate::interaction::{Interaction, PendingAuthorization};
 use crate::login_page::{self, append};
 use crate::notice_page::notice;
-use crate::onward;
+use crate::{onward, unknown_account};
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect};
 use symbolon_app::rate_limit::Limited;
-use symbolon_app::registration::{PATH as REGISTER, page_url};
+use symbolon_app::registration::page_url;
 
 /// The longest name that is looked up, in bytes.
 const LONGEST_NAME: usize = 320;
@@ -107,11 +105,7 @@ impl Asked {
         let Context { app, issuer, .. } = &self.context;
         let found = app.store.user_by_login(&issuer.id, &self.name).await?;
         let Some((user, hash)) = found else {
-            let is_open = app.registration(issuer) == Registration::Open;
-            if let Some(to) = email_address::typed(&self.name).filter(|_| is_open) {
-                let register_url = Some(page_url(issuer, REGISTER));
-                let message = Message::AccountUnknown { register_url };
-                let mail = Mail { to: to.to_owned(), language: self.language, user: None, message };
+            if let Some(mail) = unknown_account::mail(&self.context, &self.name, self.language) {
                 queue(&self.context, &mail).await;
             }
             return Ok(());

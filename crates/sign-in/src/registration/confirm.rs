@@ -160,6 +160,7 @@ fn page(
         goal: MailedCodeGoal::Registration,
         email: pending.applicant.as_ref().map(|applicant| applicant.email.clone()).unwrap_or_default(),
         is_proven: pending.is_proven,
+        code: None,
         password: field(call),
         action: format!("{}{CONFIRM}", context.issuer.prefix),
         transaction: interaction.seal(context)?,

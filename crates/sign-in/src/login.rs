@@ -10,7 +10,7 @@ use symbolon_protocol::sign_in::method::{SignInMethod, SignInPage};
 use symbolon_protocol::sign_in::{Factor, Proven};
 
 use crate::authorize::resume;
-use crate::first_factor::{Proof, hash_digest};
+use crate::first_factor::Proof;
 use crate::interaction::{Page, session_of};
 use crate::login_form::{self, LoginForm, Opened, is_plain_name};
 use crate::password_attempt::PasswordAttempt;
@@ -77,7 +77,7 @@ async fn by_password(
     interaction.pending.offer_passkey = can_create;
     if second_factor::is_needed(&assessed.step) {
         let hash = attempt.rehash(&right).await;
-        let proof = Proof::Password { hash: hash_digest(&hash) };
+        let proof = Proof::Password { hash: hash.digest() };
         return second_factor::begin(call, interaction, (&right.user, proof), &assessed.step).await;
     }
     let sign_in = SignIn { user: &right.user, amr: assessed.proven.amr(), client: client.as_ref() };

@@ -13,7 +13,7 @@ use symbolon_protocol::sign_in::{Factor, Proven, recovery_code};
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::port::AuthenticatorUpdate;
 
-use crate::first_factor::{FirstFactor, Proof, hash_digest};
+use crate::first_factor::{FirstFactor, Proof};
 use crate::interaction::{Asking, Interaction, PendingAuthorization};
 use crate::passkey_attempt::{self, RefusedOnPage};
 use crate::refusal_pause::refusal_pause;
@@ -152,7 +152,7 @@ impl Attempt<'_> {
         let is_same = match &self.first.proof {
             Proof::Password { hash } => {
                 let stored = app.store.passwords_of(&issuer.id, std::slice::from_ref(user)).await?;
-                stored.first().and_then(Option::as_ref).is_some_and(|own| hash_digest(own) == *hash)
+                stored.first().and_then(Option::as_ref).is_some_and(|own| own.digest() == *hash)
             }
             Proof::EmailCode { address } => {
                 let owner = email_code_attempt::owner(self.context, user, address).await?;

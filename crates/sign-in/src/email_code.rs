@@ -27,7 +27,7 @@ use crate::login_form::{self, LoginForm, Opened, is_plain_name};
 use crate::refusal_pause::refusal_pause;
 use crate::session_begin::{SignIn, begin_for};
 use crate::signed_in::signed_in;
-use crate::{email_code_page, login_page, second_factor, session_quota};
+use crate::{email_code_page, login_page, second_factor};
 use symbolon_app::email_code;
 use symbolon_app::http::{Call, Context, Failure};
 use symbolon_app::one_use::use_once;
@@ -192,11 +192,7 @@ async fn sign_in(
     let by = SignIn { user, amr: assessed.proven.amr(), client };
     let is_still = async || Ok(proven_owner(&context, sent, &user.id).await?.is_some());
     match begin_for(call, &interaction, by, is_still).await? {
-        Some((id, session)) => {
-            let response = signed_in(call, interaction, id, &session).await;
-            session_quota::enforce(&context, &user.id).await;
-            response
-        }
+        Some((id, session)) => signed_in(call, interaction, id, &session).await,
         None => {
             interaction.pending.email_code = code;
             let form = LoginForm { interaction, asking, typed };

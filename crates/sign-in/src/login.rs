@@ -16,7 +16,7 @@ use crate::login_form::{self, LoginForm, Opened, is_plain_name};
 use crate::password_attempt::PasswordAttempt;
 use crate::session_begin::{SignIn, begin_for};
 use crate::signed_in::signed_in;
-use crate::{login_page, passkey_offer_page, second_factor, session_quota};
+use crate::{login_page, passkey_offer_page, second_factor};
 use symbolon_app::http::{Call, Failure};
 
 /// `POST /login`.
@@ -84,7 +84,6 @@ async fn by_password(
     match begin_for(call, &interaction, sign_in, || attempt.is_still(&right)).await? {
         Some((id, session)) => {
             let response = signed_in(call, interaction, id, &session).await;
-            session_quota::enforce(&context, &right.user.id).await;
             attempt.rehash(&right).await;
             response
         }

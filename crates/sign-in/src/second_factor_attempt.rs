@@ -18,7 +18,7 @@ use crate::interaction::{Asking, Interaction, PendingAuthorization};
 use crate::passkey_attempt::{self, RefusedOnPage};
 use crate::refusal_pause::refusal_pause;
 use crate::session_begin::{SignIn, begin_for};
-use crate::{email_code_attempt, second_factor_page, session_quota};
+use crate::{email_code_attempt, second_factor_page};
 use symbolon_app::audit::{Actor, RefusedRequest};
 use symbolon_app::http::{Call, Context, Failure};
 use symbolon_app::issuer::IssuerState;
@@ -135,9 +135,8 @@ impl Attempt<'_> {
         let client = self.asking.client_id();
         let sign_in = SignIn { user: &user, amr: proven.amr(), client };
         let begun = begin_for(call, interaction, sign_in, || self.is_still()).await?;
-        match &begun {
-            Some(_) => session_quota::enforce(self.context, &user.id).await,
-            None => self.refused(Reason::SignInOvertaken),
+        if begun.is_none() {
+            self.refused(Reason::SignInOvertaken);
         }
         Ok(begun)
     }

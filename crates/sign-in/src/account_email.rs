@@ -37,7 +37,7 @@ use crate::login_page::{self, append};
 use crate::mailed_link::{self, Mailed, OpenedLink};
 use crate::notice_page::notice;
 use crate::sign_in_goal::{AccountGoal, Freshness, SignInGoal};
-use crate::user_change::{Change, change, give_up_claim, record};
+use crate::user_change::{Change, change, give_up_claim};
 use crate::{onward, recovery};
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::csrf::{Browser, PageForm, Purpose};
@@ -303,7 +303,7 @@ pub(super) async fn set_email(
             Some(_) => json!({ "email": "changed", "email_verified": true }),
             None => json!({ "email_verified": true }),
         };
-        record(context, Event::EmailProven, id, json!({ "changes": changes }));
+        context.audit_change(Event::EmailProven, id, None, json!({ "changes": changes }));
         if let Some(to) = old {
             let message = Message::EmailChanged { email: email.to_owned(), at: app.now() };
             queue(context, &Mail { to, language, user: Some(id.clone()), message }).await;

@@ -26,7 +26,7 @@ use crate::login_page::append;
 use crate::notice_page::notice;
 use crate::session_begin;
 use crate::signed_in::signed_in;
-use crate::user_change::{self, give_up_claim};
+use crate::user_change::give_up_claim;
 use crate::{code_attempt, login_page, onward};
 use symbolon_app::http::{Call, Context, Failure, redirect, set_cookie};
 use symbolon_app::one_use::use_once;
@@ -109,7 +109,7 @@ async fn create(
     }
     let invitation = pending.invitation.as_ref().map(|invitation| invitation.id.clone());
     let detail = serde_json::json!({ "registered": true, "invitation": invitation });
-    user_change::record(context, Event::UserCreated, &user.id, detail);
+    context.audit_change(Event::UserCreated, &user.id, None, detail);
     if let Some(invitation) = &pending.invitation {
         give(context, invitation, &user.id).await?;
     }
@@ -124,14 +124,14 @@ async fn give(context: &Context, invitation: &Invitation, user: &UserId) -> Resu
         let outcome = app.store.add_member(&issuer.id, membership).await?;
         let detail = serde_json::json!({ "group_id": group, "invitation": invitation.id });
         tracing::debug!(?outcome, "a group of an invitation");
-        user_change::record(context, Event::MemberAdded, user, detail);
+        context.audit_change(Event::MemberAdded, user, None, detail);
     }
     for role in &invitation.roles {
         let given = GivenRole { role: role.clone(), holder: RoleHolder::User(user.clone()) };
         let outcome = app.store.give_role(&issuer.id, given).await?;
         let detail = serde_json::json!({ "role_id": role, "invitation": invitation.id });
         tracing::debug!(?outcome, "a role of an invitation");
-        user_change::record(context, Event::RoleGiven, user, detail);
+        context.audit_change(Event::RoleGiven, user, None, detail);
     }
     Ok(())
 }

@@ -140,7 +140,7 @@ pub static ENDPOINTS: [Endpoint; 53] = [
     reached_by_mail(recovery::PATH, POST, |call| Box::pin(recovery::submit(call))),
     reached_by_mail(recovery::RESET, GET, |call| Box::pin(recovery::show_reset(call))),
     reached_by_mail(recovery::RESET, POST, |call| Box::pin(recovery::reset(call))),
-    account_page(account::email::PATH, GET, |call| Box::pin(account::email::show(call))),
+    account_page(account::email::PATH, GET_THAT_CHANGES, |call| Box::pin(account::email::show(call))),
     account_page(account::email::PATH, POST, |call| Box::pin(account::email::submit(call))),
     reached_by_mail(account::email::VERIFY, GET, |call| Box::pin(account::email::show_verify(call))),
     reached_by_mail(account::email::VERIFY, POST, |call| Box::pin(account::email::verify(call))),

@@ -13,7 +13,7 @@ use symbolon_app::issuer::IssuerState;
 use symbolon_crypto::{digest, encoding};
 use symbolon_protocol::authenticator::AuthenticatorSet;
 use symbolon_protocol::grant::Lineage;
-use symbolon_protocol::id::{IssuerId, UserId};
+use symbolon_protocol::id::UserId;
 use symbolon_protocol::time::Timestamp;
 
 /// The sealing purpose.

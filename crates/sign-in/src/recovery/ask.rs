@@ -16,19 +16,15 @@ use symbolon_store::StoreError;
 use super::{PATH, PendingRecovery, RESET, SealedLink};
 use crate::after_answer::{after_answer, mail_language, queue};
 use crate::interaction::{Interaction, PendingAuthorization};
+use crate::login_form::is_plain_name;
 use crate::login_page::{self, append};
 use crate::notice_page::notice;
-use crate::onward;
+use crate::{mailed_link, onward};
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect};
 use symbolon_app::rate_limit::Limited;
 use symbolon_app::registration::{PATH as REGISTER, page_url};
-
-/// The longest name that is looked up, in bytes.
-const LONGEST_NAME: usize = 320;
-/// The longest link, in bytes: some programs of mail cut longer ones.
-const LONGEST_LINK: usize = 1_900;
 
 /// `GET /forgot-password`, with what the person wants to sign in for, or without.
 ///
@@ -61,7 +57,7 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
         context.refused(RefusedRequest::anonymous(Reason::PageFormExpired.into(), None));
         return page(call, &interaction, name, Some(RecoveryError::Expired));
     }
-    if name.is_empty() || name.len() > LONGEST_NAME {
+    if name.is_empty() || !is_plain_name(name) {
         return page(call, &interaction, "", Some(RecoveryError::Name));
     }
     if let Err(Limited { retry_after_seconds }) = may_be_mailed(context, name) {
@@ -138,7 +134,7 @@ impl Asked {
         let url =
             |sealed: SealedLink| Some(page_url(issuer, &format!("{RESET}?link={}", sealed.seal(issuer)?)));
         let url = match url(whole) {
-            Some(url) if url.len() <= LONGEST_LINK => url,
+            Some(url) if url.len() <= mailed_link::LONGEST => url,
             _ => url(SealedLink { link, authorization: None })?,
         };
         Some(SecretString::new(url))

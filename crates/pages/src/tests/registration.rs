@@ -32,7 +32,7 @@ fn mailed_code(goal: MailedCodeGoal, is_proven: bool, error: Option<MailedCodeEr
         goal,
         email: HOSTILE.into(),
         is_proven,
-        password: PasswordField::Optional,
+        asks_password: true,
         action: "/register/confirm".into(),
         transaction: HOSTILE.into(),
         csrf: HOSTILE.into(),

@@ -12,7 +12,6 @@ use symbolon_crypto::secret::SecretString;
 use symbolon_mail::{Language as MailLanguage, Mail, Message};
 use symbolon_pages::{
     AccountPlace, EmailError, EmailPage, MailedCodeError, MailedCodeGoal, MailedCodePage, Notice,
-    PasswordField,
 };
 use symbolon_protocol::email_address;
 use symbolon_protocol::event::Event;
@@ -320,7 +319,7 @@ fn code_page(
         goal: MailedCodeGoal::Email,
         email: interaction.pending.code.email().to_owned(),
         is_proven: interaction.pending.is_proven,
-        password: PasswordField::Absent,
+        asks_password: false,
         action: format!("{}{VERIFY}", context.issuer.prefix),
         transaction: interaction.seal(context)?,
         csrf: interaction.csrf_token(context, Purpose::MailedCode, ""),

@@ -37,9 +37,8 @@ const PLACE: AccountPlace = AccountPlace::Security;
 /// # Errors
 /// [`Failure`]
 pub(in super::super) async fn show(call: &mut Call) -> Result<Response, Failure> {
-    // After a change the page is only told about: the session may have become too old meanwhile.
-    let freshness = if told(call).is_some() { Freshness::Any } else { Freshness::Fresh };
-    match visitor(call, PLACE, freshness).await? {
+    // After a change too: whoever writes `?done=` into an address has not changed anything.
+    match visitor(call, PLACE, Freshness::Fresh).await? {
         Visitor::Person(person) => {
             let notice = told(call);
             page(&call.context, &person, notice).await

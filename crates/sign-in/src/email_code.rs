@@ -17,6 +17,7 @@ use symbolon_protocol::sign_in::method::SignInMethod;
 use symbolon_protocol::sign_in::{Factor, Proven};
 use symbolon_protocol::user::User;
 
+use crate::after_answer::may_be_told;
 use crate::email_code_attempt::{
     MARK, details, failed, forget, has_try, is_same, mail_to, owner, queue_after_answer, reason_of, remember,
     sent,
@@ -77,7 +78,8 @@ async fn send(call: &mut Call, form: LoginForm) -> Result<Response, Failure> {
             Some(EmailCodeError::TooSoon { retry_after_seconds }),
         );
     }
-    if let Err(Limited { retry_after_seconds }) = app.rate_limits.check_email_code(&issuer.id, &name, now) {
+    let limited = app.rate_limits.check_mail(&issuer.id, &name, context.remote, now);
+    if let Err(Limited { retry_after_seconds }) = limited {
         let form = LoginForm { interaction, asking, typed: Some(name.clone()) };
         form.note(&context, Refusal::about(Reason::SignInRateLimited, details(&context, &name)));
         return form.refused(&context, LoginError::TooManyAttempts { retry_after_seconds }).await;
@@ -103,9 +105,7 @@ async fn recipient(context: &Context, name: &str) -> Result<Option<Arc<User>>, F
     let found = app.store.user_by_login(&issuer.id, name).await?.map(|(user, _)| user);
     let found = found.filter(|user| user.may_sign_in() && user.email_verified);
     Ok(found.filter(|user| {
-        user.email.as_deref().is_some_and(|address| {
-            is_same(address, name) || app.rate_limits.check_email_code(&issuer.id, address, app.now()).is_ok()
-        })
+        user.email.as_deref().is_some_and(|address| may_be_told(context, address, name))
     }))
 }
 
@@ -154,6 +154,7 @@ async fn take(call: &mut Call, form: LoginForm, code: &str) -> Result<Response, 
             .await;
     };
     app.rate_limits.right_password(&issuer.id, &pending.typed, context.remote, now);
+    app.rate_limits.right_mailed_code(context.remote);
     let mut response = sign_in(call, form, &user, &sent).await?;
     drop(in_flight);
     forget(call, &mut response);

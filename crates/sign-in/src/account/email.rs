@@ -27,7 +27,7 @@ use symbolon_protocol::user::User;
 use symbolon_store::Durable;
 
 use super::{Person, Visitor, form, visitor};
-use crate::after_answer::{after_answer, mail_language, queue};
+use crate::after_answer::{after_answer, mail_language, may_be_told, queue};
 use crate::code_attempt::{self, status};
 use crate::interaction::{Interaction, Pending, address, session_of};
 use crate::login_page::append;
@@ -113,8 +113,7 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
     let Some(email) = email_address::typed(params.get("email")?.unwrap_or_default()) else {
         return page(call, &person, Some(EmailError::Email));
     };
-    let limited = app.rate_limits.check_mail(*remote, app.now());
-    let limited = limited.and_then(|()| app.rate_limits.check_email_code(&issuer.id, email, app.now()));
+    let limited = app.rate_limits.check_mail(&issuer.id, email, *remote, app.now());
     if let Err(Limited { retry_after_seconds }) = limited {
         return page(call, &person, Some(EmailError::TooManyAttempts { retry_after_seconds }));
     }
@@ -148,7 +147,10 @@ async fn tell(context: Context, (email, user): (String, UserId), language: MailL
     let is_own = found.as_ref().is_some_and(|found| found.id == user);
     let (to, message) = match Standing::of(&email, found.as_deref()) {
         Standing::Proven if !is_own => {
-            let to = found.and_then(|found| found.email.clone()).unwrap_or(email);
+            let to = found.and_then(|found| found.email.clone()).unwrap_or_else(|| email.clone());
+            if !may_be_told(&context, &to, &email) {
+                return;
+            }
             (to, Message::AccountExists { url: page_url(issuer, recovery::PATH) })
         }
         _ => (email, message),

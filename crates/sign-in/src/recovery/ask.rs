@@ -7,14 +7,13 @@ use symbolon_mail::{Language as MailLanguage, Mail, Message};
 use symbolon_pages::{ForgotPasswordPage, Notice, RecoveryError};
 use symbolon_protocol::email_address;
 use symbolon_protocol::params::Params;
-use symbolon_protocol::precis::login_key;
 use symbolon_protocol::refusal::Reason;
 use symbolon_protocol::sign_in::recovery::{LIVES, RecoveryLink};
 use symbolon_protocol::sign_in::registration::Registration;
 use symbolon_store::StoreError;
 
 use super::{PATH, PendingRecovery, RESET, SealedLink};
-use crate::after_answer::{after_answer, mail_language, queue};
+use crate::after_answer::{after_answer, mail_language, may_be_told, queue};
 use crate::interaction::{Interaction, PendingAuthorization};
 use crate::login_form::is_plain_name;
 use crate::login_page::{self, append};
@@ -60,7 +59,10 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
     if name.is_empty() || !is_plain_name(name) {
         return page(call, &interaction, "", Some(RecoveryError::Name));
     }
-    if let Err(Limited { retry_after_seconds }) = may_be_mailed(context, name) {
+    let Context { app, issuer, remote, .. } = context;
+    if let Err(Limited { retry_after_seconds }) =
+        app.rate_limits.check_mail(&issuer.id, name, *remote, app.now())
+    {
         context.refused(RefusedRequest::anonymous(Reason::SignInRateLimited.into(), None));
         return page(call, &interaction, name, Some(RecoveryError::TooManyAttempts { retry_after_seconds }));
     }
@@ -77,16 +79,6 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
     };
     after_answer(context, work).await;
     Ok(redirect(true, &format!("{}{PATH}?sent=1", context.issuer.prefix)))
-}
-
-/// Counts a mail that is about to be sent for a name.
-///
-/// # Errors
-/// [`Limited`]: this address, or that name, has had too many.
-fn may_be_mailed(context: &Context, name: &str) -> Result<(), Limited> {
-    let Context { app, issuer, remote, .. } = context;
-    app.rate_limits.check_mail(*remote, app.now())?;
-    app.rate_limits.check_email_code(&issuer.id, name, app.now())
 }
 
 /// Somebody who asked for a link.
@@ -114,9 +106,7 @@ impl Asked {
         };
         let link = RecoveryLink::new(&user, hash.as_ref(), app.now(), &*app.random);
         let (Some(link), Some(to)) = (link, user.email.clone()) else { return Ok(()) };
-        // Each of a person's names has a limit of its own, and the address another one.
-        let is_other_name = login_key(&to) != login_key(&self.name);
-        if is_other_name && app.rate_limits.check_email_code(&issuer.id, &to, app.now()).is_err() {
+        if !may_be_told(&self.context, &to, &self.name) {
             return Ok(());
         }
         let Some(url) = self.url(link) else { return Ok(()) };

@@ -14,7 +14,7 @@ use symbolon_protocol::sign_in::registration::Standing;
 
 use super::applicant::{Applicant, Typed};
 use super::{PATH, PendingRegistration, closed, confirm, invited, is_open};
-use crate::after_answer::{after_answer, mail_language, queue};
+use crate::after_answer::{after_answer, mail_language, may_be_told, queue};
 use crate::interaction::{Asking, Interaction, PendingAuthorization};
 use crate::login_page::{self, append};
 use crate::notice_page::notice;
@@ -88,7 +88,9 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
     if interaction.pending.invitation.is_none() && !is_solved(settings.registration_puzzle) {
         return page((context, received), &interaction, &typed, Some(RegisterError::Puzzle)).await;
     }
-    if let Err(Limited { retry_after_seconds }) = may_be_mailed(context, &applicant.email) {
+    let Context { app, issuer, remote, .. } = context;
+    let limited = app.rate_limits.check_mail(&issuer.id, &applicant.email, *remote, app.now());
+    if let Err(Limited { retry_after_seconds }) = limited {
         context.refused(RefusedRequest::anonymous(Reason::SignInRateLimited.into(), None));
         let error = RegisterError::TooManyAttempts { retry_after_seconds };
         return page((context, received), &interaction, &typed, Some(error)).await;
@@ -101,16 +103,6 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
     let task = tell(call.context.clone(), email, language, message);
     after_answer(&call.context, task).await;
     confirm::ask(call, &interaction)
-}
-
-/// Counts a mail that is about to be sent to an address.
-///
-/// # Errors
-/// [`Limited`]: this address, or that one, has had too many.
-fn may_be_mailed(context: &Context, email: &str) -> Result<(), Limited> {
-    let Context { app, issuer, remote, .. } = context;
-    app.rate_limits.check_mail(*remote, app.now())?;
-    app.rate_limits.check_email_code(&issuer.id, email, app.now())
 }
 
 /// Notes the applicant and a code for the address in the interaction; the code.
@@ -148,7 +140,10 @@ async fn tell(context: Context, email: String, language: MailLanguage, message: 
         Some(user) => {
             let message = Message::AccountExists { url: page_url(issuer, recovery::PATH) };
             // As it is written in the account: another spelling may be one that no server of mail takes.
-            let to = user.email.clone().unwrap_or(email);
+            let to = user.email.clone().unwrap_or_else(|| email.clone());
+            if !may_be_told(&context, &to, &email) {
+                return;
+            }
             Mail { to, language, user: Some(user.id.clone()), message }
         }
     };

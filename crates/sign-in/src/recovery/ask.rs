@@ -18,7 +18,8 @@ use crate::interaction::{Interaction, PendingAuthorization};
 use crate::login_form::is_plain_name;
 use crate::login_page::{self, append};
 use crate::notice_page::notice;
-use crate::{mailed_link, onward};
+use crate::mailed_link;
+use crate::onward::{self, Onward};
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect};
@@ -35,11 +36,8 @@ pub(in super::super) async fn show(call: &mut Call) -> Result<Response, Failure>
     if params.get("sent")?.is_some() {
         return notice((context, call.language()), StatusCode::OK, Notice::RecoverySent, None);
     }
-    let authorization = match params.get("transaction")? {
-        Some(_) => Some(Interaction::<PendingAuthorization>::open(context, received, &params)?.pending),
-        None => None,
-    };
-    let interaction = Interaction::begin(context, received, PendingRecovery { authorization });
+    let Onward { authorization, ui_locale } = Onward::of(context, received, &params)?;
+    let interaction = Interaction::begin(context, received, PendingRecovery { authorization, ui_locale });
     page(call, &interaction, "", None)
 }
 
@@ -78,7 +76,9 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
         }
     };
     after_answer(context, work).await;
-    Ok(redirect(true, &format!("{}{PATH}?sent=1", context.issuer.prefix)))
+    let language = interaction.pending.ui_locale.map(|_| format!("&ui_locales={}", interaction.language.tag()));
+    let sent = format!("{}{PATH}?sent=1{}", context.issuer.prefix, language.unwrap_or_default());
+    Ok(redirect(true, &sent))
 }
 
 /// Somebody who asked for a link.

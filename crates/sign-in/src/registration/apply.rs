@@ -15,10 +15,11 @@ use symbolon_protocol::sign_in::registration::Standing;
 use super::applicant::{Applicant, Typed};
 use super::{PATH, PendingRegistration, closed, confirm, invited, is_open};
 use crate::after_answer::{after_answer, mail_language, may_be_told, queue};
-use crate::interaction::{Asking, Interaction, PendingAuthorization};
+use crate::interaction::{Asking, Interaction};
 use crate::login_page::{self, append};
 use crate::notice_page::notice;
-use crate::{mailed_link, onward, recovery};
+use crate::onward::{self, Onward};
+use crate::{mailed_link, recovery};
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, Policy, Received, html};
@@ -32,10 +33,7 @@ use symbolon_app::registration::{INVITATION, open_invitation, page_url};
 pub(in super::super) async fn show(call: &mut Call) -> Result<Response, Failure> {
     let Call { context, received, .. } = &*call;
     let params = Params::parse(received.encoded())?;
-    let authorization = match params.get("transaction")? {
-        Some(_) => Some(Interaction::<PendingAuthorization>::open(context, received, &params)?.pending),
-        None => None,
-    };
+    let Onward { authorization, ui_locale } = Onward::of(context, received, &params)?;
     let sealed = params.get(INVITATION)?;
     let invitation = sealed.and_then(|sealed| open_invitation(&context.issuer, sealed));
     if !is_open(call, invitation.as_ref()) {
@@ -48,7 +46,7 @@ pub(in super::super) async fn show(call: &mut Call) -> Result<Response, Failure>
     let settings = context.issuer.settings.load_full();
     let email = invitation.as_ref().map_or("", |invitation| invitation.email.as_str());
     let typed = Typed::empty(&settings.attributes, email);
-    let pending = PendingRegistration { authorization, invitation, ..PendingRegistration::default() };
+    let pending = PendingRegistration { authorization, ui_locale, invitation, ..PendingRegistration::default() };
     let interaction = Interaction::begin(context, received, pending);
     page((context, received), &interaction, &typed, None).await
 }
@@ -97,7 +95,7 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
     }
     let email = applicant.email.clone();
     let code = mail_code(call, &mut interaction, applicant)?;
-    let language = mail_language(call.language(), None);
+    let language = mail_language(interaction.language, None);
     let link = mailed_link::link(&call.context, &interaction, None)?;
     let message = Message::Registration { code, url: link, minutes: minutes() };
     let task = tell(call.context.clone(), email, language, message);

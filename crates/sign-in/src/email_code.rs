@@ -104,9 +104,7 @@ async fn recipient(context: &Context, name: &str) -> Result<Option<Arc<User>>, F
     let Context { app, issuer, .. } = context;
     let found = app.store.user_by_login(&issuer.id, name).await?.map(|(user, _)| user);
     let found = found.filter(|user| user.may_sign_in() && user.email_verified);
-    Ok(found.filter(|user| {
-        user.email.as_deref().is_some_and(|address| may_be_told(context, address, name))
-    }))
+    Ok(found.filter(|user| user.email.as_deref().is_some_and(|address| may_be_told(context, address, name))))
 }
 
 /// Takes a code.

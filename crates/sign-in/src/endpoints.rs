@@ -12,9 +12,9 @@ use symbolon_telemetry::Endpoint as Label;
 use crate::account::security::{generator, passkey};
 use crate::interaction::Page;
 use crate::{
-    account, authorize, branding, check_session, consent, consent_page, email_code, login,
-    login_page, logout, outbox, passkey_offer, passkey_offer_page, passkey_sign_in, recovery, registration,
-    root_page, second_factor, second_factor_page,
+    account, authorize, branding, check_session, consent, consent_page, email_code, login, login_page,
+    logout, outbox, passkey_offer, passkey_offer_page, passkey_sign_in, recovery, registration, root_page,
+    second_factor, second_factor_page,
 };
 
 /// A row for a page and its form.

@@ -17,8 +17,8 @@ use crate::after_answer::{after_answer, mail_language, may_be_told, queue};
 use crate::interaction::{Interaction, PendingAuthorization};
 use crate::login_form::is_plain_name;
 use crate::login_page::{self, append};
-use crate::notice_page::notice;
 use crate::mailed_link;
+use crate::notice_page::notice;
 use crate::onward::{self, Onward};
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::csrf::Purpose;
@@ -76,7 +76,8 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
         }
     };
     after_answer(context, work).await;
-    let language = interaction.pending.ui_locale.map(|_| format!("&ui_locales={}", interaction.language.tag()));
+    let language =
+        interaction.pending.ui_locale.map(|_| format!("&ui_locales={}", interaction.language.tag()));
     let sent = format!("{}{PATH}?sent=1{}", context.issuer.prefix, language.unwrap_or_default());
     Ok(redirect(true, &sent))
 }

@@ -46,7 +46,8 @@ pub(in super::super) async fn show(call: &mut Call) -> Result<Response, Failure>
     let settings = context.issuer.settings.load_full();
     let email = invitation.as_ref().map_or("", |invitation| invitation.email.as_str());
     let typed = Typed::empty(&settings.attributes, email);
-    let pending = PendingRegistration { authorization, ui_locale, invitation, ..PendingRegistration::default() };
+    let pending =
+        PendingRegistration { authorization, ui_locale, invitation, ..PendingRegistration::default() };
     let interaction = Interaction::begin(context, received, pending);
     page((context, received), &interaction, &typed, None).await
 }

@@ -4,6 +4,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use symbolon_crypto::{digest, encoding};
 
 use crate::attribute::Attributes;
 use crate::id::UserId;
@@ -186,6 +187,11 @@ impl PasswordHash {
     /// The text of the hash.
     pub fn expose(&self) -> &str {
         &self.0
+    }
+
+    /// Tells whether the password was changed. The hash is salted, so the digest tells nothing about the password.
+    pub fn digest(&self) -> String {
+        encoding::encode(&digest::sha256(&[self.0.as_bytes()]))
     }
 }
 

@@ -18,6 +18,7 @@ use symbolon_protocol::sign_in::method::SignInMethod;
 use symbolon_protocol::sign_in::{Factor, Proven};
 use symbolon_protocol::user::User;
 
+use crate::after_answer::may_be_told;
 use crate::email_code_attempt::{
     MARK, Recipient, details, failed, forget, has_try, is_same, mail_to, owner, queue_after_answer,
     reason_of, remember, sent,
@@ -28,7 +29,7 @@ use crate::login_form::{self, LoginForm, Opened, is_plain_name};
 use crate::refusal_pause::refusal_pause;
 use crate::session_begin::{SignIn, begin_for};
 use crate::signed_in::signed_in;
-use crate::{email_code_page, login_page, magic_link, second_factor, session_quota};
+use crate::{email_code_page, login_page, magic_link, second_factor};
 use symbolon_app::email_code;
 use symbolon_app::http::{Call, Context, Failure};
 use symbolon_app::one_use::use_once;
@@ -79,7 +80,8 @@ async fn send(call: &mut Call, form: LoginForm) -> Result<Response, Failure> {
             Some(EmailCodeError::TooSoon { retry_after_seconds }),
         );
     }
-    if let Err(Limited { retry_after_seconds }) = app.rate_limits.check_email_code(&issuer.id, &name, now) {
+    let limited = app.rate_limits.check_mail(&issuer.id, &name, context.remote, now);
+    if let Err(Limited { retry_after_seconds }) = limited {
         let form = LoginForm { interaction, asking, typed: Some(name.clone()) };
         form.note(&context, Refusal::about(Reason::SignInRateLimited, details(&context, &name)));
         return form.refused(&context, LoginError::TooManyAttempts { retry_after_seconds }).await;
@@ -118,9 +120,7 @@ async fn recipient(context: &Context, name: &str) -> Result<Recipient, Failure> 
     let Context { app, issuer, .. } = context;
     let found = app.store.user_by_login(&issuer.id, name).await?.map(|(user, _)| user);
     let Some(user) = found else { return Ok(Recipient::NoAccount) };
-    let gets_mail = user.mailable_address().is_some_and(|address| {
-        is_same(address, name) || app.rate_limits.check_email_code(&issuer.id, address, app.now()).is_ok()
-    });
+    let gets_mail = user.mailable_address().is_some_and(|address| may_be_told(context, address, name));
     Ok(if gets_mail { Recipient::User(user) } else { Recipient::Nobody })
 }
 
@@ -169,6 +169,7 @@ async fn take(call: &mut Call, form: LoginForm, code: &str) -> Result<Response, 
             .await;
     };
     app.rate_limits.right_password(&issuer.id, &pending.typed, context.remote, now);
+    app.rate_limits.right_mailed_code(context.remote);
     let mut response = sign_in(call, form, &user, &sent).await?;
     drop(in_flight);
     forget(call, &mut response);
@@ -206,11 +207,7 @@ async fn sign_in(
     let by = SignIn { user, amr: assessed.proven.amr(), client };
     let is_still = async || Ok(proven_owner(&context, sent, &user.id).await?.is_some());
     match begin_for(call, &interaction, by, is_still).await? {
-        Some((id, session)) => {
-            let response = signed_in(call, interaction, id, &session).await;
-            session_quota::enforce(&context, &user.id).await;
-            response
-        }
+        Some((id, session)) => signed_in(call, interaction, id, &session).await,
         None => {
             interaction.pending.email_code = code;
             let form = LoginForm { interaction, asking, typed };

@@ -15,7 +15,7 @@ use symbolon_protocol::sign_in::email_code::{CodeRefused, EmailCode, SentCode, T
 use symbolon_protocol::user::User;
 
 use crate::after_answer::{after_answer, mail_language, queue};
-use crate::unknown_account::limited_mail;
+use crate::unknown_account;
 use symbolon_app::audit::{Actor, RefusedRequest};
 use symbolon_app::email_code::{self, NewCode};
 use symbolon_app::http::{Call, Context, Failure, cookies, remove_cookie, set_cookie};
@@ -83,7 +83,7 @@ pub(super) async fn queue_after_answer(
     let of_task = context.clone();
     let unknown = matches!(recipient, Recipient::NoAccount).then(|| typed.to_owned());
     let queueing = async move {
-        let to_unknown = || limited_mail(&of_task, unknown.as_deref()?, mail_language(page, None));
+        let to_unknown = || unknown_account::mail(&of_task, unknown.as_deref()?, mail_language(page, None));
         if let Some(mail) = to_user.or_else(to_unknown) {
             queue(&of_task, &mail).await;
         }

@@ -3,7 +3,6 @@
 //! pages sign people in by the login API, whose rows are [`LOGIN_API`].
 
 mod account;
-mod account_email;
 mod after_answer;
 mod assets;
 mod authorize;

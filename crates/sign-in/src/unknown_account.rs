@@ -15,10 +15,3 @@ pub(super) fn mail(context: &Context, typed: &str, language: Language) -> Option
     let message = Message::AccountUnknown { register_url: Some(page_url(issuer, REGISTER)) };
     Some(Mail { to: to.to_owned(), language, user: None, message })
 }
-
-/// As [`mail`], unless this address has had too many mails sent (NIST SP 800-63B 5.2.2). Asked for only when the answer is on
-/// its way: what it counts and finds must not show in it.
-pub(super) fn limited_mail(context: &Context, typed: &str, language: Language) -> Option<Mail> {
-    let mail = mail(context, typed, language)?;
-    context.app.rate_limits.check_mail(context.remote, context.app.now()).ok().map(|()| mail)
-}

@@ -39,7 +39,10 @@ use crate::shard::{Generation, Route, ShardKind};
 use crate::transfer::{Freeze, FreezeError};
 use crate::{Outcome, StoreError};
 pub use authenticators::{AuthenticatorUpdate, Authenticators, Enrolled, authenticators_document};
-pub use deliveries::{Deliveries, Delivery, DeliveryKind, MOST_CLAIMED, MOST_PAYLOAD, Queued, fairly};
+pub use deliveries::{
+    Deliveries, Delivery, DeliveryKind, MOST_CLAIMED, MOST_PAYLOAD, Queued, fairly, ids_of_recipient,
+    most_of_recipient,
+};
 pub use groups::{
     GroupCreation, GroupDeletion, GroupFilter, GroupUpdate, Groups, MemberAddition, MemberRemoval,
 };

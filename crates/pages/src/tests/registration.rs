@@ -33,7 +33,7 @@ fn mailed_code(goal: MailedCodeGoal, is_proven: bool, error: Option<MailedCodeEr
         email: HOSTILE.into(),
         is_proven,
         code: None,
-        password: PasswordField::Optional,
+        asks_password: true,
         action: "/register/confirm".into(),
         transaction: HOSTILE.into(),
         csrf: HOSTILE.into(),

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use symbolon_crypto::random::{self, Random};
-use symbolon_crypto::{digest, encoding};
 
 use crate::authenticator::AuthenticatorSet;
 use crate::id::UserId;
@@ -49,7 +48,7 @@ impl RecoveryLink {
         random: &dyn Random,
     ) -> Option<Self> {
         let email = login_key(user.mailable_address()?);
-        let (id, password) = (random::base64url::<16>(random), hash.map(digest_of));
+        let (id, password) = (random::base64url::<16>(random), hash.map(PasswordHash::digest));
         Some(Self { id, user: user.id.clone(), email, password, expires_at: now + LIVES })
     }
 
@@ -90,7 +89,7 @@ impl RecoveryLink {
             let has_address = user.mailable_address().is_some_and(|email| login_key(email) == self.email);
             user.id == self.user && has_address
         });
-        match is_same && hash.map(digest_of) == self.password {
+        match is_same && hash.map(PasswordHash::digest) == self.password {
             true => Ok(()),
             false => Err(LinkRefused::Overtaken),
         }
@@ -100,11 +99,6 @@ impl RecoveryLink {
 /// Whether a new password needs a second factor besides the mailbox.
 pub const fn needs_second_factor(enrolled: &AuthenticatorSet) -> bool {
     enrolled.totp.is_some()
-}
-
-/// Tells whether the password was changed. The hash is salted, so the digest tells nothing about the password.
-fn digest_of(hash: &PasswordHash) -> String {
-    encoding::encode(&digest::sha256(&[hash.expose().as_bytes()]))
 }
 
 #[cfg(test)]

@@ -44,8 +44,8 @@ pub(super) async fn send(call: &mut Call) -> Result<Response, Failure> {
     offered(call, SignInMethod::EmailCode)?;
     let asked: Asked = body(call)?;
     let address = email(&asked.email)?;
-    let Context { app, issuer, .. } = &call.context;
-    app.rate_limits.check_email_code(&issuer.id, address, app.now()).map_err(|limited| {
+    let Context { app, issuer, remote, .. } = &call.context;
+    app.rate_limits.check_mail(&issuer.id, address, *remote, app.now()).map_err(|limited| {
         let refusal = Refusal::about(Reason::SignInRateLimited, details(&call.context, address));
         Failure::limited(limited, refusal)
     })?;
@@ -113,6 +113,7 @@ pub(super) async fn verify(call: &mut Call) -> Result<Response, Failure> {
     };
     let Some(user) = user else { return Err(refused(Reason::UserDeactivated)) };
     app.rate_limits.right_password(&issuer.id, address, *remote, now);
+    app.rate_limits.right_mailed_code(*remote);
     let enrolled = app.store.authenticators(&issuer.id, &user.id).await?.set;
     let proven = Proven::by(Factor::EmailCode, now);
     let mut response = signed_in(call, &user, (&proven, &enrolled), json!({ "success": true })).await?;

@@ -18,12 +18,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
-use symbolon_protocol::client::Client;
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::issuer::Issuer;
 use symbolon_protocol::key::KeyRecord;
 use symbolon_protocol::time::Timestamp;
-use symbolon_protocol::user::User;
 
 use crate::StoreError;
 use crate::backup::{BackupError, BackupReport};

@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 use symbolon_protocol::user_claims::PROFILE_CLAIMS;
 
-use super::super::super::operation::reference;
 use super::{
     Schemas, attributes, bulk, extended, flag, list, number, object, optional, seconds, secret, shown_only,
     text, texts, time, without_effect,

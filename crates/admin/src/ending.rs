@@ -31,10 +31,8 @@ pub(super) async fn longest(call: &Call) -> Result<Duration, AdminError> {
 /// # Errors
 /// [`AdminError`]: the store failed. Some tokens may still be valid, so the caller must report a failure.
 pub(super) async fn user(call: &Call, user: &UserId) -> Result<u64, AdminError> {
-    tokens_of_user(call, user).await?;
-    let ended = sessions_of_user(call, user).await?;
-    // Again, for tokens that a session issued between the two steps.
-    tokens_of_user(call, user).await?;
+    let ended = grants::end_all_of_user(&call.app, &call.issuer, user).await?;
+    audit_sessions(call, user, ended);
     Ok(ended)
 }
 
@@ -56,11 +54,6 @@ pub(super) async fn signed_in(call: &Call, id: &UserId) -> Result<(), AdminError
     );
     call.audit(Event::GrantEnded, Concerns { user: Some(id), detail, ..Concerns::default() }, changed);
     Ok(())
-}
-
-async fn tokens_of_user(call: &Call, user: &UserId) -> Result<(), AdminError> {
-    let tombstone = Tombstone::user(call.id(), user.clone(), call.now(), longest(call).await?);
-    write(call, tombstone).await
 }
 
 /// Ends all tokens issued to a client. Durable on return.
@@ -101,16 +94,18 @@ async fn write(call: &Call, tombstone: Tombstone) -> Result<(), AdminError> {
 pub(super) async fn sessions_of_user(call: &Call, user: &UserId) -> Result<u64, AdminError> {
     let end = with_tokens(call).await?;
     let ended = call.app.end_sessions_of(&call.issuer, user, &end).await?;
+    audit_sessions(call, user, ended);
+    Ok(ended)
+}
+
+/// Notes that sessions of a user were ended, if any were.
+fn audit_sessions(call: &Call, user: &UserId, ended: u64) {
     if ended > 0 {
         let detail = json!({ "sessions": ended });
         let changed = ChangedFields::between(&detail, &json!({ "sessions": 0 }));
-        call.audit(
-            Event::SessionEnded,
-            Concerns { user: Some(user), detail, ..Concerns::default() },
-            changed,
-        );
+        let concerns = Concerns { user: Some(user), detail, ..Concerns::default() };
+        call.audit(Event::SessionEnded, concerns, changed);
     }
-    Ok(ended)
 }
 
 /// Ends one session, found by its `sid`, and the tokens bound to it. Durable on return; returns the session if it was

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use http::Method;
 use serde_json::{Value, json};
-use symbolon_app::grants::{self, Grant};
+use symbolon_app::grants;
 use symbolon_protocol::id::{ClientId, UserId};
 use symbolon_store::port::PageRequest;
 
@@ -45,24 +45,12 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-fn view(grant: &Grant, client: &ClientId, name: Option<&str>) -> Value {
-    json!({
-        "client_id": client,
-        "client_name": name,
-        "scope": grant.scopes.join(" "),
-        "since": grant.since,
-        "last_used_at": grant.last_used_at,
-        "offline": grant.offline,
-        "refresh_tokens": grant.families,
-    })
-}
-
 async fn list(call: Call) -> Answer {
     let user = users::load(&call).await?;
     let mut grants = Vec::new();
     for (id, grant) in grants::of_user(&call.app, &call.issuer, &user.id).await? {
         let client = call.app.store.client(call.id(), &id).await?;
-        grants.push(view(&grant, &id, client.as_deref().map(|client| client.client_name.as_str())));
+        grants.push(grant.view(&id, client.as_deref().map(|client| client.client_name.as_str())));
     }
     Ok(ok(&json!({ "grants": grants })))
 }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use serde_json::{Value, json};
 use symbolon_protocol::consent::Consent;
 use symbolon_protocol::family::Family;
-use symbolon_protocol::grant::{Lineage, Slot};
+use symbolon_protocol::grant::Lineage;
 use symbolon_protocol::id::{ClientId, UserId};
 use symbolon_protocol::revocation::{SessionEnd, Tombstone};
 use symbolon_protocol::scope::Scope;
@@ -54,6 +55,19 @@ impl Grant {
         self.last_used_at = self.last_used_at.max(Some(family.rotated_at));
         self.offline |= family.bound_to().is_none();
         self.families += 1;
+    }
+
+    /// How it is shown to administrators and to the person, of a client with a name.
+    pub fn view(&self, client: &ClientId, name: Option<&str>) -> Value {
+        json!({
+            "client_id": client,
+            "client_name": name,
+            "scope": self.scopes.join(" "),
+            "since": self.since,
+            "last_used_at": self.last_used_at,
+            "offline": self.offline,
+            "refresh_tokens": self.families,
+        })
     }
 }
 
@@ -132,17 +146,7 @@ pub async fn in_use(app: &App, issuer: &IssuerState, user: &UserId) -> Result<Gr
     let mut grants = of_user(app, issuer, user).await?;
     let mut durable = Durable::already();
     for (client, born) in clients_of_sessions(app, issuer, user).await? {
-        let lineage = Lineage {
-            slot: Slot::of(&issuer.id, user.as_str()),
-            tokens: Vec::new(),
-            grant: None,
-            session: None,
-            user: Some(user.clone()),
-            client: Some(client.clone()),
-            grantor: None,
-            born,
-            issued: None,
-        };
+        let lineage = Lineage { client: Some(client.clone()), ..Lineage::of_user(&issuer.id, user, born) };
         if !app.store.revoked(&issuer.id, &lineage).await?.take(&mut durable) {
             grants.entry(client).or_default();
         }

@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use crate::client::{Connection, Timeouts, request};
 use crate::seed::Steps;
-use crate::target::AdminPlace;
 use crate::{LoadtestError, Target};
 
 /// Lists the issuers.
@@ -18,6 +17,8 @@ pub(crate) const CLIENTS: &str = "/api/admin/clients";
 pub(crate) const USERS: &str = "/api/admin/users";
 /// Creates a session, where the test endpoints are on.
 pub(crate) const TEST_SESSIONS: &str = "/api/admin/test/sessions";
+/// Draws a sign-in code that is not sent by mail, likewise.
+pub(crate) const TEST_EMAIL_CODES: &str = "/api/admin/test/email-codes";
 /// Creates users: one JSON object per line, in and out.
 pub(crate) const USERS_BULK: &str = "/api/admin/users/bulk";
 /// Creates sessions, likewise.
@@ -196,8 +197,7 @@ impl<'a> Admin<'a> {
         }
         let mut bytes = Vec::with_capacity(body.len() + 512);
         let fields = [("authorization", &*self.authorization), ("content-type", content_type)];
-        let below = path.strip_prefix(AdminPlace::BASE).unwrap_or(path);
-        let whole = format!("{}{below}", self.target.admin.base);
+        let whole = self.target.admin.path(path);
         request::with_body(&mut bytes, (method, &whole), &self.target.admin.authority, &fields, body);
         let response = self.connection.exchange(&bytes).await.map_err(LoadtestError::http(path))?;
         Ok((response.status, response.body.to_vec()))

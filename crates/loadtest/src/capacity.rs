@@ -71,7 +71,7 @@ impl Pattern {
     fn requests_per_day(&self, scenario: Scenario) -> f64 {
         self.requests_per_day.unwrap_or(match scenario {
             // One login a day, and renewals each hour of a working day.
-            Scenario::Login | Scenario::Code => 1.0,
+            Scenario::Login | Scenario::LoginEmailCode | Scenario::LoginPasskey | Scenario::Code => 1.0,
             Scenario::Silent | Scenario::Refresh | Scenario::Exchange | Scenario::Userinfo => 8.0,
             // Services ask more often than people.
             Scenario::Introspect => 100.0,

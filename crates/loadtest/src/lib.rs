@@ -11,6 +11,7 @@
 
 mod admin;
 pub mod agents;
+pub mod authenticator;
 pub mod capacity;
 pub mod client;
 pub mod clock;

@@ -18,8 +18,8 @@ pub use day::{Day, Journey, Storm};
 pub use replayed::Replayed;
 pub(crate) use run::is_zero;
 pub use run::{
-    ConnectionUse, Example, Generator, Kind, Latency, Repeat, Reshard, Run, Second, Stage, Threshold,
-    WorstSecond,
+    ConnectionUse, Example, Generator, Kind, Latency, Repeat, Reshard, Run, Second, Stage, StepLatency,
+    Threshold, WorstSecond,
 };
 pub use server::{CacheFigures, Percentiles, ServerFigures, ShardFigures, StoreFigures};
 pub use soak::{Aborted, Leak, QUANTITIES, Quantity, SingleRise, Soak, Window};

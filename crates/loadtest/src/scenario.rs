@@ -1,6 +1,7 @@
 //! Scenarios: what is asked, and what each answer must say.
 
 mod answer;
+mod authorization;
 mod client_credentials;
 mod code;
 mod cookies;
@@ -10,6 +11,7 @@ mod introspect;
 mod issued;
 mod journey;
 mod login;
+mod login_api;
 mod medley;
 mod mix;
 mod offer;
@@ -38,6 +40,7 @@ pub(crate) use discovery::DiscoveryVisitor;
 pub(crate) use exchange::{ACCESS_TOKEN, GRANT as EXCHANGE};
 pub(crate) use issued::{Issued, Keep};
 pub(crate) use journey::{JourneyPlan, JourneyUsers, Step, Think};
+pub(crate) use login_api::{RegistrationVisitor, origin};
 pub(crate) use medley::Medley;
 pub(crate) use mix::Deck;
 pub use mix::Mix;
@@ -114,6 +117,12 @@ pub trait Visitor: Send {
     fn goes_on(&self) -> bool {
         false
     }
+
+    /// Asked before an answer is judged: which step the last request is of what counts as one. Each has latencies of its own,
+    /// from its sending to its answer. Empty where one request is all.
+    fn step(&self) -> &'static str {
+        ""
+    }
 }
 
 /// The scenarios by name.
@@ -135,14 +144,19 @@ pub enum Scenario {
     /// `POST /token` by client credentials.
     ClientCredentials,
     /// A full login by password, from `GET /authorize` without a session to the tokens, counted as one request.
+    #[serde(alias = "login-password")]
     Login,
+    /// A full login by a code that was sent by e-mail, through the login API; the code is read at the test endpoint.
+    LoginEmailCode,
+    /// A full login by passkey, through the login API, with a software authenticator.
+    LoginPasskey,
     /// `GET /.well-known/openid-configuration` and the key set, in turn.
     Discovery,
 }
 
 impl Scenario {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Discovery,
         Self::Silent,
         Self::Userinfo,
@@ -152,11 +166,18 @@ impl Scenario {
         Self::Refresh,
         Self::Code,
         Self::Login,
+        Self::LoginEmailCode,
+        Self::LoginPasskey,
     ];
 
-    /// Those whose every request is one operation of the provider, so that its cost can be told.
+    /// Those whose cost can be told. A password's hash takes as much as a machine is told to spend on it.
     pub fn operations() -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().filter(|scenario| *scenario != Self::Login)
+    }
+
+    /// Whether each of its requests is a whole login, which brings tokens and a session.
+    pub const fn is_login(self) -> bool {
+        matches!(self, Self::Login | Self::LoginEmailCode | Self::LoginPasskey)
     }
 
     /// Its name on the command line and in reports.
@@ -170,6 +191,8 @@ impl Scenario {
             Self::Code => "code",
             Self::ClientCredentials => "client-credentials",
             Self::Login => "login",
+            Self::LoginEmailCode => "login-email-code",
+            Self::LoginPasskey => "login-passkey",
             Self::Discovery => "discovery",
         }
     }
@@ -227,6 +250,8 @@ impl Scenario {
             Self::Code => Ok(Box::new(CodeVisitor::new(seed, keep))),
             Self::ClientCredentials => Ok(Box::new(client_credentials::ClientCredentialsVisitor::new(seed))),
             Self::Login => login::LoginVisitor::new(seed, index, keep).map(|v| Box::new(v) as _),
+            Self::LoginEmailCode => login_api::email_code(seed, index, keep),
+            Self::LoginPasskey => login_api::passkey(seed, index, keep),
             Self::Discovery => discovery::DiscoveryVisitor::new(seed, index).map(|v| Box::new(v) as _),
         };
         made.map_err(|what| LoadtestError::Unseeded { scenario: self.name(), what })
@@ -243,6 +268,8 @@ impl FromStr for Scenario {
     type Err = LoadtestError;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
+        // A login was by password before there were others.
+        let name = if name == "login-password" { Self::Login.name() } else { name };
         Self::ALL.into_iter().find(|scenario| scenario.name() == name).ok_or_else(|| {
             let names: Vec<_> = Self::ALL.iter().map(|scenario| scenario.name()).collect();
             LoadtestError::Options(format!("no scenario {name}; there are {}", names.join(", ")))

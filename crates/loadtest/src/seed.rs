@@ -4,6 +4,7 @@
 mod command;
 mod file;
 mod one;
+mod passkeys;
 mod plant;
 mod progress;
 mod seen;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use symbolon_crypto::{Algorithm, SecretString};
 
 use crate::Target;
+use crate::authenticator::Authenticator;
 use crate::client::request::{self, Field};
 
 pub use command::{PlantOptions, plant_and_save};
@@ -41,6 +43,8 @@ pub struct Seed {
     pub users: Vec<User>,
     /// The password of every one of them.
     pub password: SecretString,
+    /// Users who have a passkey and no password.
+    pub passkeys: Vec<Passkey>,
     /// Live sessions of the users.
     pub sessions: Vec<Session>,
     /// Valid access tokens with [`SCOPE`].
@@ -71,6 +75,7 @@ impl Seed {
             cookie: String::new(),
             users: Vec::new(),
             password: none(),
+            passkeys: Vec::new(),
             sessions: Vec::new(),
             tokens: Vec::new(),
             families: Vec::new(),
@@ -125,6 +130,17 @@ pub struct User {
     pub id: Arc<str>,
     /// What goes into the login page.
     pub username: Arc<str>,
+}
+
+/// Somebody who signs in with a passkey.
+#[derive(Clone)]
+pub struct Passkey {
+    /// The user.
+    pub user: User,
+    /// What has the passkey.
+    pub authenticator: Arc<Authenticator>,
+    /// Its private key as PKCS#8 in PEM, to be kept in a file.
+    pub private_key: SecretString,
 }
 
 /// A session and the user whose it is.

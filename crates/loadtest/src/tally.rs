@@ -37,6 +37,8 @@ pub struct Tally {
     pub examples: BTreeMap<&'static str, Example>,
     /// By kind of request; one of them in most scenarios.
     requests: Vec<OfKind>,
+    /// How long each step took, where several requests count as one.
+    steps: Vec<OfStep>,
     /// What came since somebody looked last, where somebody looks.
     unseen: Option<Unseen>,
 }
@@ -53,6 +55,14 @@ pub struct OfKind {
     pub failed: Latencies,
     /// How long those waited that were never sent.
     pub missed: Option<Latencies>,
+}
+
+/// A step of requests that are made of several.
+pub struct OfStep {
+    /// Its name.
+    pub name: &'static str,
+    /// How long it took, from its sending to its answer, whatever that says.
+    pub latencies: Latencies,
 }
 
 impl OfKind {
@@ -92,6 +102,7 @@ impl Tally {
             exchanges: 0,
             examples: BTreeMap::new(),
             requests: Vec::new(),
+            steps: Vec::new(),
             unseen: None,
         })
     }
@@ -231,6 +242,20 @@ impl Tally {
         }
     }
 
+    /// Counts the time that a step took; steps come in their order.
+    pub fn step(&mut self, name: &'static str, took: Duration) {
+        self.record_step(name, |latencies| latencies.record(took));
+    }
+
+    fn record_step(&mut self, name: &'static str, add: impl FnOnce(&mut Latencies)) {
+        if let Some(of) = self.steps.iter_mut().find(|of| std::ptr::eq(of.name, name) || of.name == name) {
+            add(&mut of.latencies);
+        } else if let Ok(mut latencies) = Latencies::new() {
+            add(&mut latencies);
+            self.steps.push(OfStep { name, latencies });
+        }
+    }
+
     /// Adds to the latencies of a kind. There are few kinds, and mostly one.
     fn record(&mut self, kind: &'static str, add: impl FnOnce(&mut OfKind)) {
         if let Some(of) = self.requests.iter_mut().find(|of| std::ptr::eq(of.name, kind) || of.name == kind) {
@@ -259,6 +284,9 @@ impl Tally {
         for (kind, example) in other.examples {
             self.examples.entry(kind).or_insert(example);
         }
+        for of in other.steps {
+            self.record_step(of.name, |own| own.merge(&of.latencies));
+        }
         for of in other.requests {
             self.record(of.name, |own| {
                 own.right.merge(&of.right);
@@ -270,6 +298,11 @@ impl Tally {
                 }
             });
         }
+    }
+
+    /// By step, in the order in which they first came; none where each request is one.
+    pub fn steps(&self) -> &[OfStep] {
+        &self.steps
     }
 
     /// All wrong answers.

@@ -52,6 +52,11 @@ impl AdminPlace {
         self.base.rsplit_once("/issuers/").map(|(_, id)| id)
     }
 
+    /// The path of something that is named where the API has its usual place.
+    pub(crate) fn path(&self, usual: &str) -> String {
+        format!("{}{}", self.base, usual.strip_prefix(Self::BASE).unwrap_or(usual))
+    }
+
     /// By its URL; without a path, the default issuer's.
     ///
     /// # Errors
@@ -173,6 +178,11 @@ impl Target {
             self.others.push(resolve(url, way)?.1);
         }
         Ok(self)
+    }
+
+    /// The path that the issuer's endpoints are below; empty for most.
+    pub(crate) fn base(&self) -> &str {
+        self.endpoints.discovery.strip_suffix(DISCOVERY).unwrap_or_default()
     }
 
     /// A load of all its nodes.

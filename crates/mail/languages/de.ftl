@@ -30,6 +30,11 @@ magic-link = Anmeldung bei { $issuer }
     .action = Anmelden
     .note = Gültigkeit: { $lifetime }, für eine einzige Anmeldung. Wenn Sie sich nicht anmelden wollten, ist nichts zu tun; geben Sie den Link nicht weiter.
 
+magic-link-or-code = Anmeldung bei { $issuer }
+    .text = Öffnen Sie diesen Link in dem Browser, in dem Sie ihn angefordert haben, oder geben Sie dort den Code ein, um sich bei { $issuer } anzumelden:
+    .action = Anmelden
+    .note = Gültigkeit: { $lifetime }, für eine einzige Anmeldung. Geben Sie Link und Code niemandem, wer auch immer danach fragt. Wenn Sie sich nicht anmelden wollten, ist nichts zu tun.
+
 reset-password = Neues Passwort für { $issuer }
     .text = Jemand hat ein neues Passwort für Ihr Konto bei { $issuer } angefordert. Wenn Sie das waren, öffnen Sie diesen Link und wählen Sie eines.
     .action = Neues Passwort wählen

@@ -34,6 +34,11 @@ magic-link = Sign in at { $issuer }
     .action = Sign in
     .note = It is valid for { $lifetime } and can be used once. If you did not want to sign in, ignore this message, and do not pass it on.
 
+magic-link-or-code = Sign in at { $issuer }
+    .text = Open this link in the browser in which you asked for it, or enter the code there, to sign in at { $issuer }:
+    .action = Sign in
+    .note = Both are valid for { $lifetime }, and for one sign-in. Do not give them to anybody, whoever asks for them. If you did not want to sign in, ignore this message.
+
 reset-password = A new password for { $issuer }
     .text = Somebody asked for a new password for your account at { $issuer }. If that was you, open this link and choose one.
     .action = Choose a new password

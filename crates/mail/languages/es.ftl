@@ -26,9 +26,14 @@ email-code = Su código para { $issuer }
     .note = Es válido durante { $lifetime } y solo puede utilizarse una vez. No se lo dé a nadie, sea quien sea quien lo pida. Si no quería iniciar sesión, ignore este mensaje.
 
 magic-link = Iniciar sesión en { $issuer }
-    .text = Abra este enlace para iniciar sesión en { $issuer }.
+    .text = Abra este enlace, en el navegador en el que lo pidió, para iniciar sesión en { $issuer }.
     .action = Iniciar sesión
     .note = Es válido durante { $lifetime } y solo puede utilizarse una vez. Si no quería iniciar sesión, ignore este mensaje y no lo reenvíe.
+
+magic-link-or-code = Iniciar sesión en { $issuer }
+    .text = Abra este enlace en el navegador en el que lo pidió, o introduzca allí el código, para iniciar sesión en { $issuer }:
+    .action = Iniciar sesión
+    .note = El enlace y el código son válidos durante { $lifetime }, para un solo inicio de sesión. No se los dé a nadie, sea quien sea quien los pida. Si no quería iniciar sesión, ignore este mensaje.
 
 reset-password = Una nueva contraseña para { $issuer }
     .text = Alguien ha solicitado una nueva contraseña para su cuenta en { $issuer }. Si ha sido usted, abra este enlace y elija una.

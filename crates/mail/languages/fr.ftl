@@ -26,9 +26,14 @@ email-code = Votre code pour { $issuer }
     .note = Il est valable { $lifetime } et ne peut servir qu’une fois. Ne le donnez à personne, qui que ce soit qui le demande. Si vous ne vouliez pas vous connecter, ignorez ce message.
 
 magic-link = Connexion à { $issuer }
-    .text = Ouvrez ce lien pour vous connecter à { $issuer }.
+    .text = Ouvrez ce lien, dans le navigateur où vous l’avez demandé, pour vous connecter à { $issuer }.
     .action = Se connecter
     .note = Il est valable { $lifetime } et ne peut servir qu’une fois. Si vous ne vouliez pas vous connecter, ignorez ce message et ne le transférez pas.
+
+magic-link-or-code = Connexion à { $issuer }
+    .text = Ouvrez ce lien dans le navigateur où vous l’avez demandé, ou saisissez-y le code, pour vous connecter à { $issuer } :
+    .action = Se connecter
+    .note = Le lien et le code sont valables { $lifetime }, pour une seule connexion. Ne les donnez à personne, qui que ce soit qui les demande. Si vous ne vouliez pas vous connecter, ignorez ce message.
 
 reset-password = Un nouveau mot de passe pour { $issuer }
     .text = Quelqu’un a demandé un nouveau mot de passe pour votre compte chez { $issuer }. Si c’était vous, ouvrez ce lien et choisissez-en un.

@@ -38,11 +38,14 @@ pub enum Message {
         /// How long it is valid, in minutes.
         minutes: u32,
     },
-    /// A link that signs in.
+    /// A link that signs in the browser that asked for it.
     MagicLink {
         /// The link.
         #[serde(serialize_with = "exposed")]
         url: SecretString,
+        /// The code that may be typed instead. Not in what earlier versions queued.
+        #[serde(default, serialize_with = "exposed_if_any", skip_serializing_if = "Option::is_none")]
+        code: Option<SecretString>,
         /// How long it is valid, in minutes.
         minutes: u32,
     },
@@ -169,7 +172,8 @@ impl Message {
     pub const fn template(&self) -> &'static str {
         match self {
             Self::EmailCode { .. } => "email-code",
-            Self::MagicLink { .. } => "magic-link",
+            Self::MagicLink { code: None, .. } => "magic-link",
+            Self::MagicLink { code: Some(_), .. } => "magic-link-or-code",
             Self::ResetPassword { .. } => "reset-password",
             Self::Registration { .. } => "registration",
             Self::AccountExists { .. } => "account-exists",
@@ -234,10 +238,9 @@ impl Message {
         let mut message = self.clone();
         match &mut message {
             Self::EmailCode { code: secret, .. }
-            | Self::MagicLink { url: secret, .. }
             | Self::ResetPassword { url: secret, .. }
             | Self::Invitation { url: secret, .. } => *secret = left_out(),
-            Self::VerifyEmail { code, url, .. } => {
+            Self::MagicLink { code, url, .. } | Self::VerifyEmail { code, url, .. } => {
                 *code = code.as_ref().map(|_| left_out());
                 *url = left_out();
             }
@@ -268,7 +271,8 @@ pub(crate) fn every_message() -> Vec<Message> {
     let (minutes, at) = (90, Timestamp::from_seconds(1_800_000_000));
     vec![
         Message::EmailCode { code: "042137".into(), minutes: 5 },
-        Message::MagicLink { url: secret(), minutes: 1 },
+        Message::MagicLink { url: secret(), code: None, minutes: 1 },
+        Message::MagicLink { url: secret(), code: Some("042137".into()), minutes: 10 },
         Message::ResetPassword { url: secret(), minutes },
         Message::VerifyEmail { code: Some("042137".into()), url: secret(), minutes: 60 * 24 },
         Message::VerifyEmail { code: None, url: secret(), minutes: 60 * 24 },

@@ -126,6 +126,7 @@ impl Parts {
             code: match message {
                 Message::EmailCode { code, .. }
                 | Message::Registration { code, .. }
+                | Message::MagicLink { code: Some(code), .. }
                 | Message::VerifyEmail { code: Some(code), .. } => Some(code.expose().to_owned()),
                 _ => None,
             },

@@ -2,6 +2,7 @@
 
 use askama::Template;
 
+use crate::language::Phrase;
 use crate::page::page;
 use crate::sign_in::wait;
 use crate::{Language, Texts};
@@ -52,6 +53,8 @@ pub struct EmailCodePage {
     pub client_name: String,
     /// What was typed as name or address.
     pub typed: String,
+    /// Whether the mail has a link alone, and another browser shows the code.
+    pub is_link: bool,
     /// How long a code is valid, in minutes.
     pub minutes: u64,
     /// Where the forms are posted.
@@ -70,6 +73,10 @@ impl EmailCodePage {
     /// Whether there is no code that could be typed.
     fn is_spent(&self) -> bool {
         self.error == Some(EmailCodeError::Spent)
+    }
+
+    fn sent(&self) -> &'static Phrase {
+        if self.is_link { &self.t().magic_link_sent } else { &self.t().email_code_sent }
     }
 
     fn wait_minutes(&self) -> String {

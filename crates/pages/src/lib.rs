@@ -63,7 +63,7 @@ pub use error_page::ErrorPage;
 pub use form_post::FormPostPage;
 pub use index_page::IndexPage;
 pub use language::{Language, Phrase, Plural, Texts};
-pub use mailed_code::{MailedCodeError, MailedCodeGoal, MailedCodePage, PasswordField};
+pub use mailed_code::{MailedCodeError, MailedCodeGoal, MailedCodePage};
 pub use notice::{Notice, NoticePage};
 pub use outbox::{OutboxMailView, OutboxPage};
 pub use page::RenderError;

@@ -18,17 +18,6 @@ pub enum MailedCodeGoal {
     MagicLink,
 }
 
-/// Whether a password is chosen on the page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PasswordField {
-    /// None.
-    Absent,
-    /// It may be left empty.
-    Optional,
-    /// It must be chosen.
-    Required,
-}
-
 /// Why an attempt failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MailedCodeError {
@@ -78,8 +67,10 @@ pub struct MailedCodePage {
     pub email: String,
     /// Whether the link was opened in this browser, so that no code is asked for.
     pub is_proven: bool,
+    /// The code that the form brings, of a link that was opened in this browser.
+    pub code: Option<String>,
     /// Whether a password is chosen here.
-    pub password: PasswordField,
+    pub asks_password: bool,
     /// Where the form is posted.
     pub action: String,
     /// The hidden field `transaction`.
@@ -124,14 +115,6 @@ impl MailedCodePage {
 
     fn is_password_wrong(&self) -> bool {
         matches!(self.error, Some(MailedCodeError::Password(_)))
-    }
-
-    fn asks_password(&self) -> bool {
-        self.password != PasswordField::Absent
-    }
-
-    fn password_is_required(&self) -> bool {
-        self.password == PasswordField::Required
     }
 }
 

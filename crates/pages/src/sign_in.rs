@@ -209,7 +209,7 @@ impl LoginPage {
 
     /// Whether there is a field for the name: a passkey knows its own.
     fn asks_for_name(&self) -> bool {
-        self.ways.password || self.ways.email_code.is_some()
+        self.ways.password || self.ways.email_code.is_some() || self.magic_link_action.is_some()
     }
 
     fn is_about_to_prove(&self) -> bool {

@@ -273,7 +273,6 @@ given_name = Vorname
 family_name = Nachname
 new_password = Neues Passwort
 password_hint = Mindestens 8 Zeichen. Mehrere Wörter hintereinander sind leicht zu merken und schwer zu erraten.
-password_optional = Lassen Sie das Feld leer, um sich ohne Passwort anzumelden.
 password_too_short = Dieses Passwort ist zu kurz: Es braucht mindestens 8 Zeichen.
 password_too_long = Dieses Passwort ist zu lang.
 password_common = Dieses Passwort verwenden so viele Menschen, dass es als erstes erraten wird. Wählen Sie ein anderes.

@@ -273,7 +273,6 @@ given_name = Nombre
 family_name = Apellidos
 new_password = Nueva contraseña
 password_hint = Al menos 8 caracteres. Varias palabras seguidas son fáciles de recordar y difíciles de adivinar.
-password_optional = Déjelo vacío para iniciar sesión sin contraseña.
 password_too_short = Esta contraseña es demasiado corta: necesita al menos 8 caracteres.
 password_too_long = Esta contraseña es demasiado larga.
 password_common = Tanta gente usa esta contraseña que es de las primeras que se prueban. Elija otra.

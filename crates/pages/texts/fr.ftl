@@ -273,7 +273,6 @@ given_name = Prénom
 family_name = Nom
 new_password = Nouveau mot de passe
 password_hint = Au moins 8 caractères. Quelques mots à la suite sont faciles à retenir et difficiles à deviner.
-password_optional = Laissez ce champ vide pour vous connecter sans mot de passe.
 password_too_short = Ce mot de passe est trop court : il lui faut au moins 8 caractères.
 password_too_long = Ce mot de passe est trop long.
 password_common = Ce mot de passe est utilisé par tant de personnes qu’il est deviné en premier. Choisissez-en un autre.

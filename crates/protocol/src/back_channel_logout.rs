@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use smol_str::SmolStr;
+use symbolon_crypto::digest;
 use symbolon_crypto::random::{self, Random};
-use symbolon_crypto::{digest, encoding};
 
 use crate::id::{ClientId, DeliveryId, IssuerId, Sid, UserId};
 use crate::json::Object;
@@ -29,12 +29,12 @@ pub struct EndedSession<'a> {
 }
 
 impl EndedSession<'_> {
-    /// The id under which its telling waits. It is derived, so that what is told twice waits once.
+    /// The id under which its telling waits. It is derived, so that what is told twice waits once; and it begins alike for all
+    /// that one client is told of, so that a client which takes nothing does not fill the queue.
     pub fn delivery_id(&self, issuer: &IssuerId) -> DeliveryId {
         let (sid, client) = (self.sid.as_str().as_bytes(), self.client.as_str().as_bytes());
-        let parts = [b"back-channel logout\0", issuer.as_str().as_bytes(), b"\0", sid, b"\0", client];
-        let digest = digest::sha256(&parts);
-        DeliveryId::trusted(encoding::encode(digest.first_chunk::<16>().unwrap_or(&[0; 16])))
+        let of_client = [b"back-channel logout\0", issuer.as_str().as_bytes(), b"\0", client];
+        DeliveryId::for_recipient(&half_digest(&of_client), &half_digest(&[b"sid\0", sid]))
     }
 
     /// The logout token for it, made now.
@@ -49,6 +49,11 @@ impl EndedSession<'_> {
             sid: self.sid.clone(),
         }
     }
+}
+
+/// The first half of a digest: 128 bits.
+fn half_digest(parts: &[&[u8]]) -> [u8; 16] {
+    *digest::sha256(parts).first_chunk().unwrap_or(&[0; 16])
 }
 
 /// The claims of a logout token; written in this order. It has no `nonce`, so that nobody takes it for an ID token.

@@ -192,6 +192,21 @@ pub struct Lineage {
 }
 
 impl Lineage {
+    /// The lineage of what ends with a user and is neither of a session nor of a client.
+    pub fn of_user(issuer: &IssuerId, user: &UserId, born: Timestamp) -> Self {
+        Self {
+            slot: Slot::of(issuer, user.as_str()),
+            tokens: Vec::new(),
+            grant: None,
+            session: None,
+            user: Some(user.clone()),
+            client: None,
+            grantor: None,
+            born,
+            issued: None,
+        }
+    }
+
     /// The clients whose end revokes the token.
     pub fn clients(&self) -> impl Iterator<Item = &ClientId> {
         self.client.iter().chain(&self.grantor)

@@ -166,7 +166,7 @@ identifier!(
     Kid, "a kid", 255, visible_ascii, "1 to 255 visible ASCII characters"
 );
 identifier!(
-    /// The id of something that has to reach somebody else, such as a mail: drawn at random.
+    /// The id of something that has to reach somebody else, such as a mail: drawn at random, or made of digests.
     DeliveryId, "a delivery id", 64, base64url, "1 to 64 characters of A-Z, a-z, 0-9, - and _"
 );
 
@@ -175,7 +175,20 @@ impl DeliveryId {
     pub fn draw(random: &dyn Random) -> Self {
         Self::trusted(encoding::encode(&random::bytes::<16>(random)))
     }
+
+    /// The id of something of which much may wait for one recipient: 22 characters of the recipient, and 22 of its own.
+    pub fn for_recipient(recipient: &[u8; 16], own: &[u8; 16]) -> Self {
+        Self::trusted(format!("{}{}", encoding::encode(recipient), encoding::encode(own)))
+    }
+
+    /// What all ids for one recipient begin with; `None` for an id that names none.
+    pub fn recipient(&self) -> Option<&str> {
+        self.as_str().get(..RECIPIENT).filter(|_| self.as_str().len() == 2 * RECIPIENT)
+    }
 }
+
+/// The characters of a recipient in a delivery's id.
+const RECIPIENT: usize = 22;
 
 impl IssuerId {
     /// The issuer that exists from the first start.
@@ -214,5 +227,9 @@ mod tests {
         assert!(serde_json::from_str::<ClientId>("\"a\\u0000b\"").is_err());
         let drawn = DeliveryId::draw(&SeededRandom::new(1));
         assert_eq!(DeliveryId::parse(drawn.as_str()).map(|id| id.as_str().len()), Ok(22));
+        assert_eq!(drawn.recipient(), None);
+        let [one, other] = [2, 3].map(|own| DeliveryId::for_recipient(&[1; 16], &[own; 16]));
+        assert_eq!(DeliveryId::parse(one.as_str()).as_ref(), Ok(&one));
+        assert!(one != other && one.recipient().is_some_and(|it| other.as_str().starts_with(it)));
     }
 }

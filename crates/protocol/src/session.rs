@@ -6,7 +6,7 @@ use std::ops::Deref;
 use serde::{Deserialize, Serialize, Serializer};
 use smol_str::SmolStr;
 
-use crate::grant::{Lineage, Slot};
+use crate::grant::Lineage;
 use crate::id::{ClientId, IssuerId, Sid, UserId};
 use crate::time::Timestamp;
 
@@ -206,17 +206,8 @@ impl Session {
 
     /// The lineage of what is bound to this session's `sid`.
     pub fn lineage(&self, issuer: &IssuerId) -> Lineage {
-        Lineage {
-            slot: Slot::of(issuer, self.user.as_str()),
-            tokens: Vec::new(),
-            grant: None,
-            session: Some(self.sid.clone()),
-            user: Some(self.user.clone()),
-            client: None,
-            grantor: None,
-            born: self.created_at,
-            issued: None,
-        }
+        let of_user = Lineage::of_user(issuer, &self.user, self.created_at);
+        Lineage { session: Some(self.sid.clone()), ..of_user }
     }
 
     /// Whether a token's `sid` means this session.

@@ -4,6 +4,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use symbolon_crypto::{digest, encoding};
 
 use crate::attribute::Attributes;
 use crate::id::UserId;
@@ -35,6 +36,13 @@ impl User {
     /// Whether the user may sign in. The one test for whether a user is active.
     pub fn may_sign_in(&self) -> bool {
         self.active
+    }
+
+    /// The address to which mail may go that leads into the account: a code, a link that signs in, a link to a new password.
+    /// An address that nobody has proven may be anybody's, by a slip or on purpose, so it gets none (NIST SP 800-63B 6.1.2.3).
+    /// `None` too for a user who may not sign in. Every method asks here.
+    pub fn mailable_address(&self) -> Option<&str> {
+        self.email.as_deref().filter(|_| self.email_verified && self.may_sign_in())
     }
 }
 
@@ -180,6 +188,11 @@ impl PasswordHash {
     pub fn expose(&self) -> &str {
         &self.0
     }
+
+    /// Tells whether the password was changed. The hash is salted, so the digest tells nothing about the password.
+    pub fn digest(&self) -> String {
+        encoding::encode(&digest::sha256(&[self.0.as_bytes()]))
+    }
 }
 
 #[cfg(test)]
@@ -194,6 +207,21 @@ mod tests {
         user.active = false;
         assert!(!user.may_sign_in() && !tokens_are_good(Some(&user)));
         assert!(tokens_are_good(None));
+    }
+
+    #[test]
+    fn nothing_that_leads_in_is_mailed_to_an_unproven_address_or_an_inactive_user() {
+        let of = |email: &str, verified: bool, active: bool| {
+            let text = format!(
+                r#"{{"id":"ann","email":{email},"email_verified":{verified},"active":{active},"created_at":1,"updated_at":1}}"#
+            );
+            let user: User = serde_json::from_str(&text).unwrap();
+            user.mailable_address().map(str::to_owned)
+        };
+        assert_eq!(of(r#""a@b.example""#, true, true).as_deref(), Some("a@b.example"));
+        assert_eq!(of(r#""a@b.example""#, false, true), None);
+        assert_eq!(of(r#""a@b.example""#, true, false), None);
+        assert_eq!(of("null", true, true), None);
     }
 
     #[test]

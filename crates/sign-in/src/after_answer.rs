@@ -3,6 +3,7 @@
 use std::future::Future;
 
 use symbolon_mail::{Language, Mail};
+use symbolon_protocol::precis::login_key;
 
 use symbolon_app::http::Context;
 
@@ -26,6 +27,14 @@ pub(super) async fn queue(context: &Context, mail: &Mail) {
         let template = mail.message.template();
         tracing::warn!(target: "symbolon::mail", %error, template, "a mail could not be queued");
     }
+}
+
+/// Whether the address of an account may get a mail that was asked for by another of its names. Each name has a limit of its
+/// own, and the address another one: so nobody floods it by several names.
+pub(super) fn may_be_told(context: &Context, address: &str, typed: &str) -> bool {
+    let Context { app, issuer, .. } = context;
+    login_key(address) == login_key(typed.trim())
+        || app.rate_limits.check_recipient(&issuer.id, address, app.now()).is_ok()
 }
 
 /// The language of a mail: what the person wrote into the profile, then that of the page.

@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use http::header;
+use symbolon_crypto::secret::SecretString;
 use symbolon_mail::Mail;
-use symbolon_pages::{EmailCodeError, LoginError};
+use symbolon_pages::{EmailCodeError, Language, LoginError};
 use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::{Details, Reason, Refusal};
 use symbolon_protocol::sign_in::email_code::{EmailCode, LIVES_ON_PAGES, SENT_AGAIN_AFTER, SentCode};
@@ -17,9 +18,10 @@ use symbolon_protocol::sign_in::method::SignInMethod;
 use symbolon_protocol::sign_in::{Factor, Proven};
 use symbolon_protocol::user::User;
 
+use crate::after_answer::may_be_told;
 use crate::email_code_attempt::{
-    MARK, details, failed, forget, has_try, is_same, mail_to, owner, queue_after_answer, reason_of, remember,
-    sent,
+    MARK, Recipient, details, failed, forget, has_try, is_same, mail_to, owner, queue_after_answer,
+    reason_of, remember, sent,
 };
 use crate::first_factor::Proof;
 use crate::interaction::{Page, PendingEmailCode};
@@ -27,7 +29,7 @@ use crate::login_form::{self, LoginForm, Opened, is_plain_name};
 use crate::refusal_pause::refusal_pause;
 use crate::session_begin::{SignIn, begin_for};
 use crate::signed_in::signed_in;
-use crate::{email_code_page, login_page, second_factor, session_quota};
+use crate::{email_code_page, login_page, magic_link, second_factor};
 use symbolon_app::email_code;
 use symbolon_app::http::{Call, Context, Failure};
 use symbolon_app::one_use::use_once;
@@ -44,7 +46,8 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
         Opened::Form(form) => *form,
         Opened::Answered(answer) => return Ok(answer),
     };
-    if !login_page::offers(&call.context, SignInMethod::EmailCode) {
+    let is_offered = |method| login_page::offers(&call.context, method);
+    if !(is_offered(SignInMethod::EmailCode) || is_offered(SignInMethod::MagicLink)) {
         form.note(&call.context, Refusal::about(Reason::SignInMethodOff, Details::of("sign_in_methods")));
         return form.refused(&call.context, LoginError::Expired).await;
     }
@@ -77,36 +80,48 @@ async fn send(call: &mut Call, form: LoginForm) -> Result<Response, Failure> {
             Some(EmailCodeError::TooSoon { retry_after_seconds }),
         );
     }
-    if let Err(Limited { retry_after_seconds }) = app.rate_limits.check_email_code(&issuer.id, &name, now) {
+    let limited = app.rate_limits.check_mail(&issuer.id, &name, context.remote, now);
+    if let Err(Limited { retry_after_seconds }) = limited {
         let form = LoginForm { interaction, asking, typed: Some(name.clone()) };
         form.note(&context, Refusal::about(Reason::SignInRateLimited, details(&context, &name)));
         return form.refused(&context, LoginError::TooManyAttempts { retry_after_seconds }).await;
     }
     let recipient = recipient(&context, &name).await?;
-    let address = recipient.as_ref().and_then(|user| user.email.as_deref()).unwrap_or(&name);
-    let user = recipient.as_ref().map(|user| user.id.clone());
-    let new = email_code::begin(app, issuer, (address, user), LIVES_ON_PAGES);
+    let user = recipient.user();
+    let address = user.and_then(|user| user.email.as_deref()).unwrap_or(&name);
+    let new = email_code::begin(app, issuer, (address, user.map(|user| user.id.clone())), LIVES_ON_PAGES);
     let new = new.map_err(|error| Failure::Internal(error.to_string()))?;
-    let mail: Option<Mail> =
-        recipient.and_then(|user| mail_to(&user, interaction.language, &new.code, LIVES_ON_PAGES));
-    queue_after_answer(&context, mail).await;
-    interaction.pending.email_code = Some(PendingEmailCode { typed: name, at: now });
+    interaction.pending.email_code = Some(PendingEmailCode { typed: name.clone(), at: now });
+    let link = magic_link::link(&context, &interaction, (&new, address))?;
+    let mail = user.and_then(|user| mail_for(&context, user, interaction.language, (&new.code, link)));
+    queue_after_answer(&context, (&recipient, &name), interaction.language, mail).await;
     let mut response = email_code_page::ask(call, &interaction, Page::Other).await?;
     response.headers_mut().extend(remember(&context, &new).map(|cookie| (header::SET_COOKIE, cookie)));
     Ok(response)
 }
 
+/// The mail to a user: with the code, with the link, or with both, by what the issuer offers. Where there is no link, because
+/// the application's request is too long for one, the code signs in as well.
+fn mail_for(
+    context: &Context,
+    user: &User,
+    page: Language,
+    (code, link): (&EmailCode, Option<SecretString>),
+) -> Option<Mail> {
+    let Some(link) = link else { return mail_to(user, page, code, LIVES_ON_PAGES) };
+    let has_code = login_page::offers(context, SignInMethod::EmailCode);
+    let code = has_code.then(|| SecretString::new(code.expose().to_owned()));
+    magic_link::mail_to(user, page, link, code)
+}
+
 /// Who gets the mail: the active user of the name, at an address that was proven to be theirs. An address gets no more codes
 /// by all names of its account than by its own.
-async fn recipient(context: &Context, name: &str) -> Result<Option<Arc<User>>, Failure> {
+async fn recipient(context: &Context, name: &str) -> Result<Recipient, Failure> {
     let Context { app, issuer, .. } = context;
     let found = app.store.user_by_login(&issuer.id, name).await?.map(|(user, _)| user);
-    let found = found.filter(|user| user.may_sign_in() && user.email_verified);
-    Ok(found.filter(|user| {
-        user.email.as_deref().is_some_and(|address| {
-            is_same(address, name) || app.rate_limits.check_email_code(&issuer.id, address, app.now()).is_ok()
-        })
-    }))
+    let Some(user) = found else { return Ok(Recipient::NoAccount) };
+    let gets_mail = user.mailable_address().is_some_and(|address| may_be_told(context, address, name));
+    Ok(if gets_mail { Recipient::User(user) } else { Recipient::Nobody })
 }
 
 /// Takes a code.
@@ -154,6 +169,7 @@ async fn take(call: &mut Call, form: LoginForm, code: &str) -> Result<Response, 
             .await;
     };
     app.rate_limits.right_password(&issuer.id, &pending.typed, context.remote, now);
+    app.rate_limits.right_mailed_code(context.remote);
     let mut response = sign_in(call, form, &user, &sent).await?;
     drop(in_flight);
     forget(call, &mut response);
@@ -167,9 +183,8 @@ async fn proven_owner(
     user: &symbolon_protocol::id::UserId,
 ) -> Result<Option<Arc<User>>, Failure> {
     let found = owner(context, user, sent.address()).await?;
-    let is_proven = |user: &Arc<User>| {
-        user.email_verified && user.email.as_deref().is_some_and(|own| is_same(own, sent.address()))
-    };
+    let is_proven =
+        |user: &Arc<User>| user.mailable_address().is_some_and(|own| is_same(own, sent.address()));
     Ok(found.filter(is_proven))
 }
 
@@ -192,11 +207,7 @@ async fn sign_in(
     let by = SignIn { user, amr: assessed.proven.amr(), client };
     let is_still = async || Ok(proven_owner(&context, sent, &user.id).await?.is_some());
     match begin_for(call, &interaction, by, is_still).await? {
-        Some((id, session)) => {
-            let response = signed_in(call, interaction, id, &session).await;
-            session_quota::enforce(&context, &user.id).await;
-            response
-        }
+        Some((id, session)) => signed_in(call, interaction, id, &session).await,
         None => {
             interaction.pending.email_code = code;
             let form = LoginForm { interaction, asking, typed };

@@ -15,6 +15,7 @@ use symbolon_protocol::sign_in::email_code::{CodeRefused, EmailCode, SentCode, T
 use symbolon_protocol::user::User;
 
 use crate::after_answer::{after_answer, mail_language, queue};
+use crate::unknown_account;
 use symbolon_app::audit::{Actor, RefusedRequest};
 use symbolon_app::email_code::{self, NewCode};
 use symbolon_app::http::{Call, Context, Failure, cookies, remove_cookie, set_cookie};
@@ -51,11 +52,39 @@ pub(super) fn mail_to(user: &User, page: Language, code: &EmailCode, lives: Dura
     Some(Mail { to: user.email.clone()?, language, user: Some(user.id.clone()), message })
 }
 
-/// Queues a mail, if there is one to send, when the answer is on its way.
-pub(super) async fn queue_after_answer(context: &Context, mail: Option<Mail>) {
+/// Who has what was typed as the name or address, as far as mail goes.
+pub(super) enum Recipient {
+    /// Somebody who gets the mail.
+    User(Arc<User>),
+    /// No account has it.
+    NoAccount,
+    /// An account that gets no mail.
+    Nobody,
+}
+
+impl Recipient {
+    /// The user who gets the mail.
+    pub(super) fn user(&self) -> Option<&Arc<User>> {
+        match self {
+            Self::User(user) => Some(user),
+            Self::NoAccount | Self::Nobody => None,
+        }
+    }
+}
+
+/// Queues the mail to a recipient when the answer is on its way: `to_user`, or to an address that no account has that none has
+/// it, where people may register.
+pub(super) async fn queue_after_answer(
+    context: &Context,
+    (recipient, typed): (&Recipient, &str),
+    page: Language,
+    to_user: Option<Mail>,
+) {
     let of_task = context.clone();
+    let unknown = matches!(recipient, Recipient::NoAccount).then(|| typed.to_owned());
     let queueing = async move {
-        if let Some(mail) = mail {
+        let to_unknown = || unknown_account::mail(&of_task, unknown.as_deref()?, mail_language(page, None));
+        if let Some(mail) = to_user.or_else(to_unknown) {
             queue(&of_task, &mail).await;
         }
     };
@@ -86,6 +115,21 @@ pub(super) async fn has_try(call: &mut Call, sent: &SentCode) -> Result<Option<u
         }
     }
     Ok(None)
+}
+
+/// The user by the record that is kept in memory, if active and the owner of the address by it. Spares the look-up by the address
+/// where that would find the same: a change of the record drops the copies of all nodes.
+///
+/// # Errors
+/// [`Failure`]: the store is out of reach.
+pub(super) async fn known_owner(
+    context: &Context,
+    id: &UserId,
+    address: &str,
+) -> Result<Option<Arc<User>>, Failure> {
+    let found = context.app.store.user(&context.issuer.id, id).await?;
+    let is_owner = |user: &Arc<User>| user.email.as_deref().is_some_and(|own| is_same(own, address));
+    Ok(found.filter(|user| user.may_sign_in() && is_owner(user)))
 }
 
 /// The user, if active and still the owner of the address: it may have been given to somebody else since.

@@ -4,9 +4,10 @@ use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
 use symbolon_pages::{EmailCodeError, EmailCodePage};
 use symbolon_protocol::sign_in::email_code::LIVES_ON_PAGES;
+use symbolon_protocol::sign_in::method::SignInMethod;
 
 use crate::interaction::{Asking, Interaction, Page, PendingAuthorization, address, fits_address};
-use crate::login_page::{self, EMAIL_CODE_PATH as PATH, append};
+use crate::login_page::{self, EMAIL_CODE_PATH as PATH, append, offers};
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect};
 
@@ -48,6 +49,7 @@ pub(super) fn page(
         issuer_name: context.issuer.display_name(),
         client_name: asking.display_name(interaction.language),
         typed: typed.unwrap_or_default(),
+        is_link: !offers(context, SignInMethod::EmailCode),
         minutes: LIVES_ON_PAGES.as_secs() / 60,
         action: address(context, PATH, &sealed),
         other_way: address(context, login_page::PATH, &sealed),

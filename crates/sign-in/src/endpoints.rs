@@ -12,9 +12,9 @@ use symbolon_telemetry::Endpoint as Label;
 use crate::account::security::{generator, passkey};
 use crate::interaction::Page;
 use crate::{
-    account, account_email, authorize, branding, check_session, consent, consent_page, email_code,
-    identity_provider, login, login_page, logout, outbox, passkey_offer, passkey_offer_page, passkey_sign_in,
-    recovery, registration, root_page, second_factor, second_factor_page,
+    account, authorize, branding, check_session, consent, consent_page, email_code, identity_provider, login,
+    login_page, logout, magic_link, outbox, passkey_offer, passkey_offer_page, passkey_sign_in, recovery,
+    registration, root_page, second_factor, second_factor_page,
 };
 
 /// A row for a page and its form.
@@ -61,7 +61,7 @@ const OF_ADDRESS: Limit = Limit::Address(EndpointClass::Authorize);
 const OF_LOGOUT: Limit = Limit::Address(EndpointClass::Logout);
 
 /// The endpoints that people's browsers call, the busiest first.
-pub static ENDPOINTS: [Endpoint; 56] = [
+pub static ENDPOINTS: [Endpoint; 57] = [
     page(path::AUTHORIZATION, GET_THAT_CHANGES_OR_POST, Label::Authorize, OF_ADDRESS, |call| {
         Box::pin(authorize::authorize(call))
     }),
@@ -91,6 +91,7 @@ pub static ENDPOINTS: [Endpoint; 56] = [
     page(login_page::EMAIL_CODE_PATH, POST, Label::Login, OF_ADDRESS, |call| {
         Box::pin(email_code::submit(call))
     }),
+    page(magic_link::PATH, GET, Label::Login, OF_ADDRESS, |call| Box::pin(magic_link::show(call))),
     page(passkey_offer_page::PATH, GET_THAT_CHANGES, Label::Login, OF_ADDRESS, |call| {
         Box::pin(passkey_offer::show(call))
     }),
@@ -150,10 +151,10 @@ pub static ENDPOINTS: [Endpoint; 56] = [
     reached_by_mail(recovery::PATH, POST, |call| Box::pin(recovery::submit(call))),
     reached_by_mail(recovery::RESET, GET, |call| Box::pin(recovery::show_reset(call))),
     reached_by_mail(recovery::RESET, POST, |call| Box::pin(recovery::reset(call))),
-    account_page(account_email::PATH, GET, |call| Box::pin(account_email::show(call))),
-    account_page(account_email::PATH, POST, |call| Box::pin(account_email::submit(call))),
-    reached_by_mail(account_email::VERIFY, GET, |call| Box::pin(account_email::show_verify(call))),
-    reached_by_mail(account_email::VERIFY, POST, |call| Box::pin(account_email::verify(call))),
-    reached_by_mail(account_email::LINK, GET, |call| Box::pin(account_email::link(call))),
-    reached_by_mail(account_email::DONE, GET, |call| Box::pin(account_email::done(call))),
+    account_page(account::email::PATH, GET_THAT_CHANGES, |call| Box::pin(account::email::show(call))),
+    account_page(account::email::PATH, POST, |call| Box::pin(account::email::submit(call))),
+    reached_by_mail(account::email::VERIFY, GET, |call| Box::pin(account::email::show_verify(call))),
+    reached_by_mail(account::email::VERIFY, POST, |call| Box::pin(account::email::verify(call))),
+    reached_by_mail(account::email::LINK, GET, |call| Box::pin(account::email::link(call))),
+    reached_by_mail(account::email::DONE, GET, |call| Box::pin(account::email::done(call))),
 ];

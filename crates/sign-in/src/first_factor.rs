@@ -1,14 +1,14 @@
 //! What was proven first, while one factor more is asked for.
 
 use serde::{Deserialize, Serialize};
+use symbolon_crypto::encoding;
 use symbolon_crypto::secret::SecretBytes;
-use symbolon_crypto::{digest, encoding};
 use symbolon_protocol::id::{Sid, UserId};
 use symbolon_protocol::session::{Amr, AuthenticationMethod, Session};
 use symbolon_protocol::sign_in::totp::TotpSecret;
 use symbolon_protocol::sign_in::{Factor, Proven, Step};
 use symbolon_protocol::time::Timestamp;
-use symbolon_protocol::user::{PasswordHash, User};
+use symbolon_protocol::user::User;
 
 /// What a person has proven, in a sign-in that needs one factor more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -161,11 +161,6 @@ impl FirstFactor {
         let secret = encoding::decode(self.new_secret.as_deref()?).ok()?;
         Some(TotpSecret::from_bytes(SecretBytes::new(secret)))
     }
-}
-
-/// The digest of a password's hash, which tells whether the password was changed.
-pub(super) fn hash_digest(hash: &PasswordHash) -> String {
-    encoding::encode(&digest::sha256(&[hash.expose().as_bytes()]))
 }
 
 #[cfg(test)]

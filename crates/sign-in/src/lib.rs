@@ -3,7 +3,6 @@
 //! pages sign people in by the login API, whose rows are [`LOGIN_API`].
 
 mod account;
-mod account_email;
 mod after_answer;
 mod assets;
 mod authorize;
@@ -26,6 +25,7 @@ mod login_api;
 mod login_form;
 mod login_page;
 mod logout;
+mod magic_link;
 mod mailed_link;
 mod notice_page;
 mod onward;
@@ -52,6 +52,7 @@ mod session_quota;
 mod sign_in_goal;
 mod signed_in;
 mod step_up;
+mod unknown_account;
 mod user_change;
 
 pub use assets::asset_routes;

@@ -10,14 +10,14 @@ use symbolon_protocol::sign_in::method::{SignInMethod, SignInPage};
 use symbolon_protocol::sign_in::{Factor, Proven};
 
 use crate::authorize::resume;
-use crate::first_factor::{Proof, hash_digest};
+use crate::first_factor::Proof;
 use crate::identity_provider;
 use crate::interaction::{Page, session_of};
 use crate::login_form::{self, LoginForm, Opened, is_plain_name};
 use crate::password_attempt::PasswordAttempt;
 use crate::session_begin::{SignIn, begin_for};
 use crate::signed_in::signed_in;
-use crate::{login_page, passkey_offer_page, second_factor, session_quota};
+use crate::{login_page, passkey_offer_page, second_factor};
 use symbolon_app::http::{Call, Failure};
 
 /// `POST /login`.
@@ -86,14 +86,13 @@ async fn by_password(
     interaction.pending.offer_passkey = can_create;
     if second_factor::is_needed(&assessed.step) {
         let hash = attempt.rehash(&right).await;
-        let proof = Proof::Password { hash: hash_digest(&hash) };
+        let proof = Proof::Password { hash: hash.digest() };
         return second_factor::begin(call, interaction, (&right.user, proof), &assessed.step).await;
     }
     let sign_in = SignIn { user: &right.user, amr: assessed.proven.amr(), client: client.as_ref() };
     match begin_for(call, &interaction, sign_in, || attempt.is_still(&right)).await? {
         Some((id, session)) => {
             let response = signed_in(call, interaction, id, &session).await;
-            session_quota::enforce(&context, &right.user.id).await;
             attempt.rehash(&right).await;
             response
         }

@@ -113,6 +113,9 @@ pub(super) fn page_with(
     let (language, client) = (interaction.language, asking.client());
     let leads_away = !buttons(context).is_empty();
     let is_open = context.app.registration(&context.issuer) == Registration::Open;
+    // Where codes are sent too, one mail has both.
+    let has_links_alone =
+        offers(context, SignInMethod::MagicLink) && !offers(context, SignInMethod::EmailCode);
     let way = |path| address(context, path, &sealed);
     let page = LoginPage {
         language,
@@ -128,7 +131,7 @@ pub(super) fn page_with(
         login_hint: typed.or(hint),
         forgot_uri: Some(way(FORGOT_PASSWORD)),
         register_uri: is_open.then(|| way(REGISTER)),
-        magic_link_action: None,
+        magic_link_action: has_links_alone.then(|| way(EMAIL_CODE_PATH)),
         transaction: sealed,
         error,
     };

@@ -14,7 +14,7 @@ use symbolon_app::http::{Call, Context, Failure};
 use symbolon_app::registration::page_url;
 
 /// The longest link, in bytes: some programs of mail cut longer ones.
-const LONGEST: usize = 1_900;
+pub(super) const LONGEST: usize = 1_900;
 
 /// The parameter of a link.
 pub(super) const LINK: &str = "link";

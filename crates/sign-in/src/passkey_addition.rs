@@ -17,11 +17,16 @@ pub(super) fn not_allowed() -> Failure {
 }
 
 /// Whether the account may have one more passkey.
+pub(super) fn has_room(user: &User, set: &AuthenticatorSet) -> bool {
+    set.passkeys.len() < MOST_PASSKEYS && user.id.as_str().len() <= LONGEST_HANDLE
+}
+
+/// Refuses an account that may have no more passkeys.
 ///
 /// # Errors
 /// 403
-pub(super) fn has_room(user: &User, set: &AuthenticatorSet) -> Result<(), Failure> {
-    if set.passkeys.len() < MOST_PASSKEYS && user.id.as_str().len() <= LONGEST_HANDLE {
+pub(super) fn check_room(user: &User, set: &AuthenticatorSet) -> Result<(), Failure> {
+    if has_room(user, set) {
         return Ok(());
     }
     let told = "the account can have no more passkeys";
@@ -50,7 +55,7 @@ pub(super) async fn add(
         if set.passkeys.iter().any(|own| own.id == added.id) {
             return Err(not_allowed());
         }
-        has_room(user, &set)?;
+        check_room(user, &set)?;
         set.passkeys.push(added.clone());
         match app.store.put_authenticators(&issuer.id, &user.id, revision, &set).await? {
             AuthenticatorUpdate::Written => return Ok(set),

@@ -16,6 +16,7 @@ use symbolon_protocol::user::User;
 use symbolon_store::StoreError;
 use symbolon_store::port::{AuthenticatorUpdate, Enrolled};
 
+use crate::email_code_attempt::known_owner;
 use crate::interaction::{Interaction, Pending, address};
 use crate::passkey_challenge::{
     Ceremony, Challenge, refused, relying_party, unknown as unknown_challenge, unproven,
@@ -136,6 +137,11 @@ pub(super) async fn owner(
 ) -> Result<Option<Arc<User>>, Failure> {
     let Context { app, issuer, .. } = context;
     let named = answer.user();
+    if let (Some(email), Some(named)) = (typed, &named)
+        && let Some(user) = known_owner(context, named, email).await?
+    {
+        return Ok(Some(user));
+    }
     let user = match (typed, &named) {
         (Some(email), _) => app.store.user_by_login(&issuer.id, email).await?.map(|(user, _)| user),
         (None, Some(named)) => app.store.user(&issuer.id, named).await?,

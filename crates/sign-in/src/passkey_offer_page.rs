@@ -10,11 +10,12 @@ use symbolon_protocol::authenticator::AuthenticatorSet;
 use symbolon_protocol::id::UserId;
 use symbolon_protocol::session::Session;
 use symbolon_protocol::sign_in::method::SignInMethod;
-use symbolon_protocol::sign_in::passkey::{Account, LONGEST_HANDLE};
+use symbolon_protocol::sign_in::passkey::Account;
 use symbolon_protocol::user::User;
 
 use crate::interaction::{Interaction, PendingAuthorization, address};
 use crate::login_page::{self, append};
+use crate::passkey_addition::has_room;
 use crate::passkey_challenge::{Ceremony, Challenge, relying_party};
 use symbolon_app::http::csrf::{INTERACTION_LIVES, Purpose};
 use symbolon_app::http::{Call, Context, Failure, Policy, cookies, html, set_cookie};
@@ -55,7 +56,7 @@ pub(super) fn is_due(call: &Call, user: &User, set: &AuthenticatorSet) -> bool {
     issuer.settings.load().offer_passkey
         && login_page::offers(&call.context, SignInMethod::Passkey)
         && set.passkeys.is_empty()
-        && user.id.as_str().len() <= LONGEST_HANDLE
+        && has_room(user, set)
         && cookies(&call.received.headers, &cookie_name(issuer)).next().is_none()
 }
 

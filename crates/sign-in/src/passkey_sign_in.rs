@@ -12,7 +12,6 @@ use crate::login_form::{self, LoginForm, Opened};
 use crate::login_page::{self, Shown};
 use crate::passkey_attempt::{self, ProvenOnPage, RefusedOnPage};
 use crate::session_begin::{SignIn, begin_for};
-use crate::session_quota;
 use crate::signed_in::signed_in;
 use symbolon_app::audit::{Actor, RefusedRequest};
 use symbolon_app::http::{Call, Context, Failure};
@@ -45,11 +44,7 @@ async fn begin(call: &mut Call, form: LoginForm, by: &ProvenOnPage) -> Result<Re
     let client = form.asking.client_id();
     let sign_in = SignIn { user: &by.user, amr: proven.amr(), client };
     match begin_for(call, &form.interaction, sign_in, || by.is_still(&context)).await? {
-        Some((id, session)) => {
-            let response = signed_in(call, form.interaction, id, &session).await;
-            session_quota::enforce(&context, &by.user.id).await;
-            response
-        }
+        Some((id, session)) => signed_in(call, form.interaction, id, &session).await,
         None => {
             form.note(&context, Refusal::about(Reason::SignInOvertaken, Details::of_user(&by.user.id)));
             form.refused(&context, LoginError::PasskeyRefused).await

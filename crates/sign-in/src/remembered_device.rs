@@ -12,8 +12,8 @@ use symbolon_app::http::{Call, Context, Failure, cookies, set_cookie};
 use symbolon_app::issuer::IssuerState;
 use symbolon_crypto::{digest, encoding};
 use symbolon_protocol::authenticator::AuthenticatorSet;
-use symbolon_protocol::grant::{Lineage, Slot};
-use symbolon_protocol::id::{IssuerId, UserId};
+use symbolon_protocol::grant::Lineage;
+use symbolon_protocol::id::UserId;
 use symbolon_protocol::time::Timestamp;
 
 /// The sealing purpose.
@@ -76,7 +76,8 @@ pub(super) async fn is_remembered(
     if !digest::constant_time_eq(known.as_bytes(), remembered.credentials.as_bytes()) {
         return Ok(false);
     }
-    let lineage = lineage(&issuer.id, &remembered);
+    // What ends it, besides time and changed credentials: whatever ends everything of the user.
+    let lineage = Lineage::of_user(&issuer.id, &remembered.user, remembered.at);
     Ok(!app.store.revoked(&issuer.id, &lineage).await?.take(durable))
 }
 
@@ -86,21 +87,6 @@ fn open(headers: &HeaderMap, issuer: &IssuerState) -> Option<Remembered> {
         let opened = issuer.interactions.open(PURPOSE, sealed).ok()?;
         serde_json::from_slice(opened.expose()).ok()
     })
-}
-
-/// What ends it, besides time and changed credentials: whatever ends everything of the user.
-fn lineage(issuer: &IssuerId, remembered: &Remembered) -> Lineage {
-    Lineage {
-        slot: Slot::of(issuer, remembered.user.as_str()),
-        tokens: Vec::new(),
-        grant: None,
-        session: None,
-        user: Some(remembered.user.clone()),
-        client: None,
-        grantor: None,
-        born: remembered.at,
-        issued: None,
-    }
 }
 
 /// A digest of what the user proves with. The step of a generator is not part of it: it changes with each use.

@@ -13,12 +13,12 @@ use symbolon_protocol::sign_in::{Factor, Proven, recovery_code};
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::port::AuthenticatorUpdate;
 
-use crate::first_factor::{FirstFactor, Proof, hash_digest};
+use crate::first_factor::{FirstFactor, Proof};
 use crate::interaction::{Asking, Interaction, PendingAuthorization};
 use crate::passkey_attempt::{self, RefusedOnPage};
 use crate::refusal_pause::refusal_pause;
 use crate::session_begin::{SignIn, begin_for};
-use crate::{email_code_attempt, second_factor_page, session_quota};
+use crate::{email_code_attempt, second_factor_page};
 use symbolon_app::audit::{Actor, RefusedRequest};
 use symbolon_app::http::{Call, Context, Failure};
 use symbolon_app::issuer::IssuerState;
@@ -135,9 +135,8 @@ impl Attempt<'_> {
         let client = self.asking.client_id();
         let sign_in = SignIn { user: &user, amr: proven.amr(), client };
         let begun = begin_for(call, interaction, sign_in, || self.is_still()).await?;
-        match &begun {
-            Some(_) => session_quota::enforce(self.context, &user.id).await,
-            None => self.refused(Reason::SignInOvertaken),
+        if begun.is_none() {
+            self.refused(Reason::SignInOvertaken);
         }
         Ok(begun)
     }
@@ -152,7 +151,7 @@ impl Attempt<'_> {
         let is_same = match &self.first.proof {
             Proof::Password { hash } => {
                 let stored = app.store.passwords_of(&issuer.id, std::slice::from_ref(user)).await?;
-                stored.first().and_then(Option::as_ref).is_some_and(|own| hash_digest(own) == *hash)
+                stored.first().and_then(Option::as_ref).is_some_and(|own| own.digest() == *hash)
             }
             Proof::EmailCode { address } => {
                 let owner = email_code_attempt::owner(self.context, user, address).await?;

@@ -29,11 +29,7 @@ pub(super) async fn begin(
     let id = drawn_id(&context);
     let is_still =
         async || Ok(app.store.user(&issuer.id, &user.id).await?.is_some_and(|user| user.may_sign_in()));
-    let begun = open(call, id, SignIn { user, amr, client: None }, is_still).await?;
-    if begun.is_some() {
-        session_quota::enforce(&context, &user.id).await;
-    }
-    Ok(begun)
+    open(call, id, SignIn { user, amr, client: None }, is_still).await
 }
 
 /// Goes on with the browser's session, in which its person has proven one more factor, under a new id. `None` if it has ended
@@ -103,7 +99,8 @@ fn drawn_id(context: &Context) -> SessionId {
 /// Opens a session, and ends or takes over the one that the browser had. The id is always a new one (session fixation): an id
 /// that the browser brought may be known to somebody else. `is_still` is asked after the session is stored, whether what was
 /// proven still holds, and the user may sign in: whoever changes that now either finds the session and ends it, or did so
-/// before, and `is_still` sees that. `None`: it does not. On return it is durable, with all that the request did before.
+/// before, and `is_still` sees that. `None`: it does not. On return it is durable, with all that the request did before, and
+/// the user's oldest sessions beyond the limit have ended.
 async fn open(
     call: &mut Call,
     id: SessionId,
@@ -128,6 +125,7 @@ async fn open(
     }
     call.settle().await?;
     call.context.audit(Event::SignedIn, Some(&user.id), sign_in.client);
+    session_quota::enforce(&call.context, &user.id).await;
     Ok(Some((id, session)))
 }
 

@@ -8,8 +8,8 @@ use symbolon_store::port::ListedSession;
 use crate::session_end::end_session_by_sid;
 use symbolon_app::http::{Context, Failure};
 
-/// Ends the oldest sessions of a user beyond the limit, with what is bound to them. Called after each sign-in. A
-/// failure does not fail the sign-in: the next one tries again.
+/// Ends the oldest sessions of a user beyond the limit, with what is bound to them. Called wherever a session
+/// begins, which is one place. A failure does not fail the sign-in: the next one tries again.
 pub(super) async fn enforce(context: &Context, user: &UserId) {
     let Some(most) = context.app.rate_limits.sessions_per_user() else { return };
     if let Err(failure) = end_oldest(context, user, most).await {

@@ -1,6 +1,6 @@
 //! Changes that people make to accounts: their own, and what follows for others.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::UserId;
 use symbolon_protocol::sign_in::registration::without_claim;
@@ -8,25 +8,10 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::User;
 use symbolon_store::StoreError;
 
-use symbolon_app::audit::{Actor, AuditEntry};
 use symbolon_app::http::{Context, Failure};
 
 /// How often a change is tried that somebody else's overtakes.
 const TRIES: usize = 4;
-
-/// Records what a person did to an account.
-pub(super) fn record(context: &Context, event: Event, user: &UserId, detail: Value) {
-    let entry = AuditEntry {
-        event,
-        user: Some(user.clone()),
-        client: None,
-        actor: Actor::User,
-        address: Some(context.remote),
-        request: Some(context.id.clone()),
-        detail,
-    };
-    context.app.audit.record(&context.issuer.id, entry, context.app.now());
-}
 
 /// What became of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +69,8 @@ pub(super) async fn give_up_claim(context: &Context, claimant: &User) -> Result<
             false => without_claim(user),
         });
     if made.await? == Change::Made {
-        record(context, Event::EmailClaimLost, &claimant.id, json!({ "changes": { "email": "removed" } }));
+        let detail = json!({ "changes": { "email": "removed" } });
+        context.audit_change(Event::EmailClaimLost, &claimant.id, None, detail);
     }
     Ok(())
 }

@@ -53,7 +53,7 @@ impl Context {
         self.app.audit.record(&self.issuer.id, entry, self.app.now());
     }
 
-    /// Like [`audit`](Self::audit), with details: what a person changed of their own account.
+    /// Like [`audit`](Self::audit), with details: what a person changed of an account, mostly their own.
     pub fn audit_change(
         &self,
         event: Event,

@@ -47,8 +47,6 @@ pub enum Purpose {
     ForgotPassword,
     /// Choosing a new password.
     ResetPassword,
-    /// Changing the account's address.
-    Email,
     /// Asking for a link that signs in.
     MagicLink,
 }
@@ -66,7 +64,6 @@ impl Purpose {
             Self::MailedCode => b"mailed-code",
             Self::ForgotPassword => b"forgot-password",
             Self::ResetPassword => b"reset-password",
-            Self::Email => b"email",
             Self::MagicLink => b"magic-link",
         }
     }

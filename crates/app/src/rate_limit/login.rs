@@ -109,24 +109,41 @@ impl RateLimits {
         self.logins.take(self.login_again_key(issuer, user, address), rule, now)
     }
 
-    /// Counts a code that is about to be sent to an e-mail address, whether somebody has it or not.
+    /// Counts a mail that is about to be sent to another address than the one that [`check_mail`](Self::check_mail) counted: the
+    /// one of the account that was found by a name.
     ///
     /// # Errors
     /// [`Limited`]: the address was sent too many; none may be sent.
-    pub fn check_email_code(&self, issuer: &IssuerId, email: &str, now: Timestamp) -> Result<(), Limited> {
+    pub fn check_recipient(&self, issuer: &IssuerId, email: &str, now: Timestamp) -> Result<(), Limited> {
         let Some(rule) = self.rules.login.email_codes.get() else { return Ok(()) };
         let key = self.hashing.hash_one((4_u8, issuer, login_name(email)));
         self.logins.take(key, rule, now)
     }
 
-    /// Counts a mail that somebody who is not signed in asks for, whomever it goes to and whether it is sent: with addresses
-    /// enough one could otherwise fill the queue of mail.
+    /// Counts a mail that somebody asks for by typing an address or a name, whether there is one to send or not: for who asks,
+    /// who could otherwise fill the queue of mail with addresses enough, and for the recipient, whom many could flood.
     ///
     /// # Errors
-    /// [`Limited`]: too many were asked for from this address.
-    pub fn check_mail(&self, address: IpAddr, now: Timestamp) -> Result<(), Limited> {
-        let Some(rule) = self.rules.login.mails.get() else { return Ok(()) };
-        self.logins.take(self.hashing.hash_one((6_u8, network(address))), rule, now)
+    /// [`Limited`]: too many were asked for from this address, or for this recipient; none may be sent.
+    pub fn check_mail(
+        &self,
+        issuer: &IssuerId,
+        recipient: &str,
+        remote: IpAddr,
+        now: Timestamp,
+    ) -> Result<(), Limited> {
+        if let Some(rule) = self.rules.login.mails.get() {
+            self.logins.take(self.mails_key(remote), rule, now)?;
+        }
+        self.check_recipient(issuer, recipient, now)
+    }
+
+    /// A code that was asked for from this address was right: its mail counts a tenth for the address from now on. So the
+    /// limit holds off nobody who signs in behind an address that many share.
+    pub fn right_mailed_code(&self, remote: IpAddr) {
+        if let Some(rule) = self.rules.login.mails.get() {
+            self.logins.give_back(self.mails_key(remote), rule);
+        }
     }
 
     /// Counts an attempt at a user's second factor, before it is checked, whatever address it comes from: whoever makes one
@@ -163,6 +180,10 @@ impl RateLimits {
 
     fn login_key(&self, issuer: &IssuerId, name: &str, address: IpAddr) -> u64 {
         self.hashing.hash_one((0_u8, issuer, network(address), login_name(name)))
+    }
+
+    fn mails_key(&self, remote: IpAddr) -> u64 {
+        self.hashing.hash_one((6_u8, network(remote)))
     }
 
     fn second_factor_key(&self, issuer: &IssuerId, user: &UserId) -> u64 {

@@ -177,7 +177,7 @@ pub(crate) const SECTION: Section = Section {
             "--rate-limit-mail-address",
             "30/15m",
         )
-        .doc("Mails that are asked for by people who are not signed in, per address: registration, recovery, links."),
+        .doc("Mails that people ask for by typing an address or a name, per address that they ask from: codes, links, registration, recovery. A right code gives nine tenths back."),
         cap(
             "rate_limit.login.account_in_flight",
             "SYMBOLON_RATE_LIMIT_LOGIN_ACCOUNT_IN_FLIGHT",

@@ -73,14 +73,19 @@ pub(super) fn deal(
 /// What agents are to ask.
 ///
 /// # Errors
-/// [`LoadtestError::Options`] where it is no built-in scenario.
+/// [`LoadtestError::Options`] where it is no built-in scenario, or one that needs the admin secret.
 pub(crate) fn scenario(plan: &Plan) -> Result<Scenario, LoadtestError> {
-    plan.work.scenario().ok_or_else(|| {
-        LoadtestError::Options(format!(
-            "{} cannot be run by agents, who run the scenarios that are built in: leave --agents out",
+    let refused = |why: &str| {
+        Err(LoadtestError::Options(format!(
+            "{} cannot be run by agents, who {why}: leave --agents out",
             plan.work.name()
-        ))
-    })
+        )))
+    };
+    match plan.work.scenario() {
+        Some(Scenario::LoginEmailCode) => refused("get no admin secret to read codes with"),
+        Some(scenario) => Ok(scenario),
+        None => refused("run the scenarios that are built in"),
+    }
 }
 
 /// The part of a number that goes to one of several; one at least.
@@ -99,7 +104,24 @@ impl Whereto {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::suite::Load;
+
+    #[test]
+    fn what_needs_the_admin_secret_is_not_for_agents() {
+        let asked = |of: Scenario| {
+            scenario(&Load::at(of, 10.0, Duration::from_secs(1)).plan().unwrap())
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(asked(Scenario::LoginPasskey), Ok(Scenario::LoginPasskey));
+        let told = asked(Scenario::LoginEmailCode).unwrap_err();
+        assert_eq!(
+            told,
+            "login-email-code cannot be run by agents, who get no admin secret to read codes with: leave --agents out"
+        );
+    }
 
     #[test]
     fn shares_are_even_and_lose_nothing() {

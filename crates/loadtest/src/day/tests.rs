@@ -155,3 +155,13 @@ fn what_is_wrong_is_told_with_its_key_its_value_and_its_mend() {
     let nothing = "title = \"x\"\nduration = \"20m\"";
     assert!(Day::parse(nothing).unwrap_err().to_string().contains("nothing is asked"));
 }
+
+#[test]
+fn the_day_of_password_logins_can_be_run() {
+    let day = Day::parse(include_str!("../../../../loadtest/days/password-storm.toml")).unwrap();
+    let mixture = mixture(&day);
+    let [Stream::Dealt { .. }, Stream::Even { begins, within, count, .. }] = &mixture.streams[..] else {
+        panic!("silent requests and a storm: {:?}", mixture.streams);
+    };
+    assert_eq!((begins.as_secs(), within.as_secs(), *count), (8, 25, 500));
+}

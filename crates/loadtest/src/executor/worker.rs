@@ -79,6 +79,7 @@ impl Worker {
             if let Next::Exhausted = self.visitor.next_request(&mut self.request) {
                 return Turn::Exhausted;
             }
+            let step = self.visitor.step();
             let begun = clock::now();
             if begun.saturating_duration_since(self.used) >= IDLE {
                 // Lets the runtime look at the network: an end that came while the thread was at something else is
@@ -93,6 +94,7 @@ impl Worker {
                 return Turn::Failed;
             }
             let started = *started.get_or_insert_with(clock::now);
+            let sent = if step.is_empty() { started } else { clock::now() };
             let answered = self.connection.exchange(&self.request).await;
             self.used = clock::now();
             let response = match answered {
@@ -103,6 +105,9 @@ impl Worker {
                 }
             };
             let took = self.used.saturating_duration_since(started);
+            if !step.is_empty() {
+                locked(tally, |tally| tally.step(step, self.used.saturating_duration_since(sent)));
+            }
             let verdict = self.visitor.check(&response);
             if verdict.is_ok() && self.visitor.goes_on() {
                 locked(tally, |tally| tally.exchanges += 1);

@@ -8,6 +8,9 @@ use crate::scenario::Scenario;
 /// What a durable group commit may cost beyond the floor, in µs.
 const DURABLE_COMMIT: f64 = 8.0;
 
+/// What a whole login of five requests may cost beyond three times its signatures, in µs.
+const LOGIN_BESIDES: f64 = 100.0;
+
 /// What the machine needs at one moment, or over a slice, in µs of CPU.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Floor {
@@ -40,7 +43,9 @@ pub(super) const fn method_of(scenario: Scenario) -> Method {
         | Scenario::Exchange
         | Scenario::ClientCredentials
         | Scenario::Refresh
-        | Scenario::Code => Method::Post,
+        | Scenario::Code
+        | Scenario::LoginEmailCode
+        | Scenario::LoginPasskey => Method::Post,
     }
 }
 
@@ -58,6 +63,10 @@ pub(super) fn limit(
     };
     let limit = match scenario {
         Scenario::Discovery | Scenario::Login => return None,
+        Scenario::LoginEmailCode | Scenario::LoginPasskey => Limit {
+            formula: format!("3 x ({signatures:.0} sign) + {LOGIN_BESIDES:.0}"),
+            us: 3.0 * signatures * floor.sign + LOGIN_BESIDES,
+        },
         Scenario::Silent | Scenario::Userinfo | Scenario::Introspect => {
             Limit { formula: format!("2.0 x {hello}"), us: 2.0 * floor.hello }
         }

@@ -35,6 +35,8 @@ const PARTS: u32 = 5;
 const CLOSING: Duration = Duration::from_millis(10);
 /// How long the provider has for what it put off, as a part of the slice: the audit log gathers for a second.
 const AFTERWARDS: f64 = 1.5;
+/// Users with a passkey, where logins by passkey are measured.
+const PASSKEYS: usize = 100;
 /// Codes for one slice of the code scenario; the RSA ones last longer.
 const CODES_RSA: usize = 5_000;
 const CODES: usize = 45_000;
@@ -122,6 +124,9 @@ async fn rounds(
     let (mut samples, mut tracks) = (Samples::default(), Vec::new());
     let mut seeding = options.seed.clone();
     seeding.algorithm = Some(options.algorithm);
+    if options.scenarios.contains(&Scenario::LoginPasskey) {
+        seeding.passkeys = seeding.passkeys.max(PASSKEYS);
+    }
     let seed = Arc::new(plant(target, &seeding, progress).await?);
     for &scenario in &options.scenarios {
         // Limits are stated per operation.

@@ -117,6 +117,7 @@ pub(super) fn tables(
     tables.extend(day_tables::storms(group));
     tables.extend(soak::tables(group));
     tables.extend(part_tables::kinds(group));
+    tables.extend(part_tables::steps(group));
     tables.extend(replay_tables::lines(group));
     tables.extend(layers::layers(group, cores));
     tables.extend(part_tables::parts(group));

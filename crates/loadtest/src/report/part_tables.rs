@@ -44,6 +44,27 @@ fn parts_of(run: &Run) -> Vec<(&'static str, &Latency)> {
     parts
 }
 
+/// Latency of each step, where several requests count as one.
+pub(super) fn steps(group: &Group<'_>) -> Option<Table> {
+    let head = ["Run", "Step", "Answers", "P50 ms", "P95 ms", "P99 ms", "P99.9 ms", "Max ms"];
+    let mut table = Table::new("Latency in ms by step of a login", &head);
+    table.note = "From the sending of a step's request to its answer. A login's own latency counts from when it should have \
+                  begun, and has what the generator does between the steps."
+        .to_owned();
+    table.text_columns = 2;
+    for run in &group.runs {
+        for step in &run.steps {
+            let of = &step.latency;
+            let mut row: Vec<Cell> =
+                vec![label(run).into(), step.name.as_str().into(), count(step.count).into()];
+            let values = [of.p50_ms, of.p95_ms, of.p99_ms, of.p999_ms, of.max_ms];
+            row.extend(values.map(|value| Cell::from(number::latency(of, value))));
+            table.rows.push(row);
+        }
+    }
+    table.finished()
+}
+
 /// How each kind of request of a mix was answered.
 pub(super) fn kinds(group: &Group<'_>) -> Option<Table> {
     let head = ["Run", "Kind", "Requests", "Right", "Wrong", "No answer", "Accuracy", "P50 ms", "P99 ms"];

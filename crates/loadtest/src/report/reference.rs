@@ -120,7 +120,7 @@ fn our_name(name: &str) -> Option<&'static str> {
         "authorization_code" => "code",
         "refresh_token" => "refresh",
         "introspection" => "introspect",
-        // The reports' full login, by e-mail code, is not what `login` does, by password.
+        "full_login_email_code" => "login-email-code",
         _ => return None,
     })
 }
@@ -151,8 +151,10 @@ struct Section {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Entry {
+    #[serde(alias = "lps")]
     rps: f64,
     shards: Option<u32>,
+    #[serde(alias = "flows")]
     requests: Option<u64>,
     #[serde(alias = "average_rps")]
     effective_rps: Option<f64>,
@@ -241,6 +243,7 @@ mod tests {
                 ("code", 4),
                 ("exchange", 3),
                 ("introspect", 4),
+                ("login-email-code", 4),
                 ("refresh", 5),
                 ("silent", 10),
                 ("userinfo", 4)
@@ -275,6 +278,16 @@ mod tests {
         assert_eq!((refresh.duration.p99, refresh.cpu.p50), (Some(79.1), Some(5.59)));
         let code = reference.row("code", 300.0, None).unwrap();
         assert_eq!((code.shards, code.client.p99, code.passed), (Some(128), Some(1027.85), Some(false)));
+    }
+
+    #[test]
+    fn whole_logins_are_by_email_code() {
+        let reference = reference();
+        let row = reference.row("login-email-code", 150.0, None).unwrap();
+        assert_eq!((row.requests, row.passed, row.shard_wall.p99), (Some(21_937), Some(true), Some(955.0)));
+        assert_eq!(row.client, Latency { p50: Some(639.0), p95: Some(756.0), p99: Some(853.0) });
+        assert_eq!(reference.highest_pass("login-email-code", None), Some(150.0));
+        assert_eq!(reference.rows("login"), []);
     }
 
     #[test]

@@ -98,6 +98,9 @@ pub struct Run {
     /// By kind of request, where the scenario mixes several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kinds: Vec<Kind>,
+    /// By step, in their order, where several requests count as one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<StepLatency>,
     /// What came of the lines of its log, where one was replayed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<Replayed>,
@@ -255,6 +258,18 @@ pub struct Kind {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub missed: u64,
     /// How long they took, whatever their end.
+    #[serde(flatten)]
+    pub latency: Latency,
+}
+
+/// A step of what counts as one request.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StepLatency {
+    /// What it is called.
+    pub name: String,
+    /// How often it was answered, whatever the answer says.
+    pub count: u64,
+    /// How long it took, from its sending to its answer.
     #[serde(flatten)]
     pub latency: Latency,
 }

@@ -8,8 +8,8 @@ use crate::LoadtestError;
 use crate::client::{NO_FREE_PORT, Peer, TOO_MANY_OPEN_FILES};
 use crate::executor::{self, Connections, OpenOutcome};
 use crate::latency::{Latencies, millis};
-use crate::results::{ConnectionUse, Kind, Latency, Run, Second, ServerFigures, Stage};
-use crate::tally::{OfKind, Tally};
+use crate::results::{ConnectionUse, Kind, Latency, Run, Second, ServerFigures, Stage, StepLatency};
+use crate::tally::{OfKind, OfStep, Tally};
 
 pub(super) fn run(
     plan: &Plan,
@@ -53,6 +53,7 @@ pub(super) fn run(
         answers: Some(figures(tally.right_latencies())?),
         refusals: (tally.wrong_total() > 0).then(|| figures(tally.wrong_latencies())).transpose()?,
         kinds: kinds(tally),
+        steps: steps(tally),
         warm_up: Some(figures(open.warm_up.whole())?).filter(|latency| latency.max_ms.is_some()),
         thirds: thirds(&open.thirds),
         server_cpu_us_per_request: outcome.server_us_per_request(),
@@ -92,6 +93,16 @@ fn kinds(tally: &Tally) -> Vec<Kind> {
     let mut kinds: Vec<_> = tally.kinds().iter().filter(|of| !of.name.is_empty()).map(kind).collect();
     kinds.sort_by(|one, other| one.name.cmp(&other.name));
     kinds
+}
+
+/// The steps of what counts as one request.
+fn steps(tally: &Tally) -> Vec<StepLatency> {
+    let step = |of: &OfStep| StepLatency {
+        name: of.name.into(),
+        count: of.latencies.count(),
+        latency: of.latencies.figures(),
+    };
+    tally.steps().iter().map(step).collect()
 }
 
 /// Where all of them say something.

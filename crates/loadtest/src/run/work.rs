@@ -104,6 +104,9 @@ pub trait Work: Send + Sync {
 /// Refresh-token families, unless there are more connections: each has several then.
 const FAMILIES: usize = 1_024;
 
+/// Users with a passkey.
+const PASSKEYS: usize = 500;
+
 impl Work for Scenario {
     fn name(&self) -> &str {
         (*self).name()
@@ -138,6 +141,7 @@ impl Work for Scenario {
                 let several = (4 * connections).min(FAMILIES);
                 seed.families = seed.families.max(several.max(connections));
             }
+            Self::LoginPasskey => seed.passkeys = seed.passkeys.max(PASSKEYS),
             _ => {}
         }
     }
@@ -162,7 +166,7 @@ impl Work for Scenario {
             Self::Silent | Self::Code => Some(admin::CODE_SHARDS),
             Self::Refresh => Some(admin::REFRESH_SHARDS),
             Self::Userinfo | Self::Introspect | Self::Exchange => Some(admin::REVOCATION_SHARDS),
-            Self::Login => Some(admin::SESSION_SHARDS),
+            Self::Login | Self::LoginEmailCode | Self::LoginPasskey => Some(admin::SESSION_SHARDS),
             Self::ClientCredentials | Self::Discovery => None,
         }
     }

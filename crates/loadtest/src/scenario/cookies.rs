@@ -28,6 +28,12 @@ impl Jar {
         }
     }
 
+    /// Adds one for all paths, as a script of a page would.
+    pub(crate) fn add(&mut self, name: &str, value: &str) {
+        self.0.retain(|own| own.name != name);
+        self.0.push(Cookie { name: name.into(), value: value.into(), path: "/".into() });
+    }
+
     fn set(&mut self, line: &str, path: &str) {
         let mut parts = line.split(';').map(str::trim);
         let Some((name, value)) = parts.next().and_then(|pair| pair.split_once('=')) else { return };

@@ -65,7 +65,7 @@ impl JourneyPlan {
 
     /// The step that gives the user tokens of their own.
     fn gets_tokens(&self) -> usize {
-        self.asks(|scenario| matches!(scenario, Scenario::Login | Scenario::Code)).unwrap_or(usize::MAX)
+        self.asks(|scenario| scenario.is_login() || scenario == Scenario::Code).unwrap_or(usize::MAX)
     }
 
     /// What a person lacks to begin it; none where nothing.
@@ -73,10 +73,14 @@ impl JourneyPlan {
         let uses = |scenario: Scenario| {
             matches!(scenario, Scenario::Userinfo | Scenario::Introspect | Scenario::Exchange)
         };
-        let signs_in = self.asks(|scenario| scenario == Scenario::Login);
+        let signs_in = self.asks(Scenario::is_login);
+        let uses_name = |scenario: Scenario| matches!(scenario, Scenario::Login | Scenario::LoginEmailCode);
         let silent = self.asks(|scenario| scenario == Scenario::Silent);
-        if signs_in.is_some() && person.user.username.is_empty() {
+        if self.asks(uses_name).is_some() && person.user.username.is_empty() {
             return Some("users with a password");
+        }
+        if person.passkey.is_none() && self.asks(|scenario| scenario == Scenario::LoginPasskey).is_some() {
+            return Some("users with a passkey");
         }
         if person.session.is_none() && silent.is_some_and(|at| signs_in.is_none_or(|login| at < login)) {
             return Some("sessions");

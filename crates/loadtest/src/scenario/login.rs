@@ -2,21 +2,17 @@
 //! with the CSRF token, back to the authorization endpoint, the code, `POST /token`. The whole of it counts as one
 //! request, and its latency is that of the whole.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
-use percent_encoding::percent_decode_str;
-use symbolon_crypto::{SystemRandom, digest, encoding, random};
-
-use super::answer::{expect_eq, expect_new, expect_status};
-use super::code::check_tokens;
+use super::answer::expect_status;
+use super::authorization::{Authorization, location};
 use super::cookies::Jar;
-use super::issued::{self, Keep};
+use super::issued::Keep;
 use super::page::LoginForm;
 use super::redirect::Reference;
-use super::silent::read_location;
-use super::{Next, Picker, Right, TokenAnswer, Visitor, Wrong};
+use super::{Next, Picker, Right, Visitor, Wrong};
 use crate::client::{Response, request};
-use crate::seed::{FORM, SCOPE, Seed, Session, User};
+use crate::seed::{FORM, Seed, User};
 
 /// More answers than this before the code are a circle.
 const MAX_STEPS: usize = 12;
@@ -46,8 +42,7 @@ pub(super) struct LoginVisitor {
     basic: String,
     picker: Picker,
     user: usize,
-    state: String,
-    verifier: String,
+    authorization: Authorization,
     cookies: Jar,
     /// How many steps were taken.
     steps: usize,
@@ -71,8 +66,7 @@ impl LoginVisitor {
             basic: seed.client.basic(),
             picker: Picker::new(index),
             user: 0,
-            state: String::new(),
-            verifier: String::new(),
+            authorization: Authorization::default(),
             cookies: Jar::default(),
             steps: 0,
             submitted: false,
@@ -91,24 +85,8 @@ impl LoginVisitor {
         self.user = self.picker.index(self.seed.users.len());
         self.cookies.clear();
         (self.steps, self.submitted) = (0, false);
-        self.verifier = random::base64url::<32>(&SystemRandom);
-        self.state = random::base64url::<16>(&SystemRandom);
-        let challenge = encoding::encode(&digest::sha256(&[self.verifier.as_bytes()]));
-        let mut path = format!("{}?", self.seed.target.endpoints.authorize).into_bytes();
-        request::parameters(
-            &mut path,
-            &[
-                ("response_type", "code"),
-                ("client_id", &self.seed.client.id),
-                ("redirect_uri", &self.seed.client.redirect_uri),
-                ("scope", SCOPE),
-                ("code_challenge_method", "S256"),
-                ("code_challenge", &challenge),
-                ("nonce", &self.state),
-                ("state", &self.state),
-            ],
-        );
-        Step::Get(String::from_utf8_lossy(&path).into_owned())
+        self.authorization = Authorization::draw();
+        Step::Get(self.authorization.request(&self.seed, None))
     }
 
     fn write(&self, step: &Step, out: &mut Vec<u8>) {
@@ -120,20 +98,7 @@ impl LoginVisitor {
                 let fields: Vec<_> = [FORM].into_iter().chain(cookies).collect();
                 request::with_body(out, ("POST", path), &target.authority, &fields, form);
             }
-            Step::Redeem(code) => {
-                let mut form = Vec::new();
-                request::parameters(
-                    &mut form,
-                    &[
-                        ("grant_type", "authorization_code"),
-                        ("code", code),
-                        ("redirect_uri", &self.seed.client.redirect_uri),
-                        ("code_verifier", &self.verifier),
-                    ],
-                );
-                let fields = [FORM, ("authorization", &*self.basic)];
-                request::with_body(out, ("POST", &target.endpoints.token), &target.authority, &fields, &form);
-            }
+            Step::Redeem(code) => self.authorization.redeem((&self.seed, &self.basic), code, out),
         }
     }
 
@@ -148,21 +113,15 @@ impl LoginVisitor {
         self.cookies.keep(response, self.asked.path());
         match response.status {
             302 | 303 => {
-                let location =
-                    response.header("location").ok_or_else(|| Wrong::new("location", "missing"))?;
+                let location = location(response)?;
                 if !location.starts_with(&self.seed.client.redirect_uri) {
                     return self.resolve(location).map(Step::Get);
                 }
-                let answer = read_location(location, &self.seed.client.redirect_uri)?;
-                expect_eq("state", answer.state, &self.state)?;
-                let issuer = percent_decode_str(answer.iss).decode_utf8_lossy();
-                // RFC 9207 2: the issuer in the authorization response.
-                expect_eq("iss", &issuer, &self.seed.target.issuer)?;
-                expect_new(&self.seed, "code_twice", answer.code)?;
+                let code = self.authorization.code(&self.seed, location)?;
                 if !self.submitted {
                     return Err(Wrong::new("no_login", "a code without a login"));
                 }
-                Ok(Step::Redeem(percent_decode_str(answer.code).decode_utf8_lossy().into_owned()))
+                Ok(Step::Redeem(code))
             }
             // The same page again, whatever its status, is a refusal; another one asks for more than a password.
             status if self.submitted && matches!(status, 200 | 401 | 403) => {
@@ -190,17 +149,9 @@ impl LoginVisitor {
     }
 
     fn check_login(&self, response: &Response<'_>) -> Result<Right, Wrong> {
-        let answer = TokenAnswer::read(response)?;
-        let id_token = check_tokens(&self.seed, &answer, self.user().map_or("", |user| &*user.id))?;
-        // OpenID Connect Core 1.0, 2: the request's nonce, unmodified.
-        expect_eq("nonce", id_token.nonce.as_deref().unwrap_or(""), &self.state)?;
-        if let (Some(keep), Some(user)) = (&self.keep, self.user()) {
-            issued::keep(&self.seed, keep, &answer, &user.id)?;
-            let session = self.cookies.value(&self.seed.cookie);
-            let session = session.map(|id| Session { id: id.into(), user_id: Arc::clone(&user.id) });
-            keep.lock().unwrap_or_else(PoisonError::into_inner).sessions.extend(session);
-        }
-        Ok(issued::right(&self.seed, &answer))
+        let Some(user) = self.user() else { return Ok(Right::default()) };
+        let keep = self.keep.as_ref().map(|keep| (keep, &self.cookies));
+        self.authorization.check(&self.seed, response, user, keep)
     }
 }
 
@@ -229,5 +180,15 @@ impl Visitor for LoginVisitor {
 
     fn goes_on(&self) -> bool {
         self.next.is_some()
+    }
+
+    fn step(&self) -> &'static str {
+        match self.asked {
+            Step::Get(_) if self.steps == 0 => "authorize",
+            Step::Get(_) if self.submitted => "code",
+            Step::Get(_) => "page",
+            Step::Submit(..) => "password",
+            Step::Redeem(_) => "token",
+        }
     }
 }

@@ -33,7 +33,11 @@ struct Lacking {
 
 fn lacking(scenario: Scenario, grants: Option<&[String]>, endpoints: &Endpoints) -> Option<Lacking> {
     match scenario {
-        Scenario::Silent | Scenario::Code | Scenario::Login => grant(grants, "authorization_code"),
+        Scenario::Silent
+        | Scenario::Code
+        | Scenario::Login
+        | Scenario::LoginEmailCode
+        | Scenario::LoginPasskey => grant(grants, "authorization_code"),
         Scenario::Refresh => grant(grants, "refresh_token"),
         Scenario::ClientCredentials => grant(grants, "client_credentials"),
         Scenario::Exchange => grant(grants, EXCHANGE),
@@ -91,7 +95,14 @@ mod tests {
         );
         assert_eq!(
             refused(&["client_credentials", EXCHANGE]),
-            [Scenario::Silent, Scenario::Refresh, Scenario::Code, Scenario::Login]
+            [
+                Scenario::Silent,
+                Scenario::Refresh,
+                Scenario::Code,
+                Scenario::Login,
+                Scenario::LoginEmailCode,
+                Scenario::LoginPasskey,
+            ]
         );
         assert_eq!(
             refused(&[]),
@@ -102,6 +113,8 @@ mod tests {
                 Scenario::Refresh,
                 Scenario::Code,
                 Scenario::Login,
+                Scenario::LoginEmailCode,
+                Scenario::LoginPasskey,
             ]
         );
     }

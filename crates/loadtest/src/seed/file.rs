@@ -8,12 +8,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use symbolon_crypto::{Algorithm, SecretBytes, SecretString};
+use symbolon_crypto::{Algorithm, SecretBytes, SecretString, encoding};
 
 use super::plant::bulk_families;
-use super::{AccessToken, Client, CodePool, Family, Seed, Session, Special, Steps, TokenFormat, User};
+use super::{
+    AccessToken, Client, CodePool, Family, Passkey, Seed, Session, Special, Steps, TokenFormat, User,
+};
 use crate::admin::Admin;
-use crate::scenario::Scenario;
+use crate::authenticator::Authenticator;
+use crate::scenario::{Scenario, origin};
 use crate::{LoadtestError, Target};
 
 /// The form of the file.
@@ -28,6 +31,8 @@ struct Saving<'a> {
     cookie: &'a str,
     password: &'a str,
     users: &'a [User],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    passkeys: Vec<SavingPasskey<'a>>,
     sessions: &'a [Session],
     tokens: &'a [AccessToken],
     families: &'a [Family],
@@ -45,6 +50,25 @@ struct SavingClient<'a> {
     redirect_uri: &'a str,
 }
 
+#[derive(Serialize)]
+struct SavingPasskey<'a> {
+    user: &'a User,
+    credential_id: String,
+    user_handle: Option<String>,
+    private_key: &'a str,
+}
+
+impl<'a> SavingPasskey<'a> {
+    fn of(Passkey { user, authenticator, private_key }: &'a Passkey) -> Self {
+        Self {
+            user,
+            credential_id: encoding::encode(&authenticator.id),
+            user_handle: authenticator.user.as_deref().map(encoding::encode),
+            private_key: private_key.expose(),
+        }
+    }
+}
+
 /// What is looked at first: a newer file may have another form.
 #[derive(Deserialize)]
 struct Versioned {
@@ -59,6 +83,8 @@ struct Saved {
     cookie: String,
     password: SecretString,
     users: Vec<User>,
+    #[serde(default)]
+    passkeys: Vec<SavedPasskey>,
     sessions: Vec<Session>,
     tokens: Vec<AccessToken>,
     families: Vec<Family>,
@@ -77,6 +103,32 @@ struct SavedClient {
     redirect_uri: String,
 }
 
+#[derive(Deserialize)]
+struct SavedPasskey {
+    user: User,
+    credential_id: String,
+    user_handle: Option<String>,
+    private_key: SecretString,
+}
+
+impl SavedPasskey {
+    /// The passkey at this origin; none where it is damaged.
+    fn restored(self, origin: &str) -> Option<Passkey> {
+        let mut authenticator = Authenticator::of_private_key(origin, &self.private_key).ok()?;
+        authenticator.id = encoding::decode(&self.credential_id).ok()?;
+        authenticator.user = match self.user_handle {
+            Some(handle) => Some(encoding::decode(&handle).ok()?),
+            None => None,
+        };
+        authenticator.is_synced = true;
+        Some(Passkey {
+            user: self.user,
+            authenticator: Arc::new(authenticator),
+            private_key: self.private_key,
+        })
+    }
+}
+
 impl Seed {
     /// The part of it that goes to one of `of` generators, number `turn` from 0, in the form of a seed file. No family is in
     /// two parts. Nor is anything else, but for what is fewer than the parts: that is in all of them, as it is only read.
@@ -85,6 +137,7 @@ impl Seed {
         serde_json::to_string(&Saving {
             families: &families,
             users: &dealt(&self.users, turn, of),
+            passkeys: dealt(&self.passkeys, turn, of).iter().map(SavingPasskey::of).collect(),
             sessions: &dealt(&self.sessions, turn, of),
             tokens: &dealt(&self.tokens, turn, of),
             ..self.saving()
@@ -97,7 +150,7 @@ impl Seed {
     /// [`LoadtestError::Options`] where it is none.
     pub(crate) fn of_parts(bytes: &[u8], target: Target) -> Result<Self, LoadtestError> {
         let saved = read(bytes).map_err(|reason| LoadtestError::Options(format!("the seed: {reason}")))?;
-        Ok(Self::of_saved(saved, target))
+        Self::of_saved(saved, target).map_err(|reason| LoadtestError::Options(format!("the seed: {reason}")))
     }
 
     fn saving(&self) -> Saving<'_> {
@@ -112,6 +165,7 @@ impl Seed {
             cookie: &self.cookie,
             password: self.password.expose(),
             users: &self.users,
+            passkeys: self.passkeys.iter().map(SavingPasskey::of).collect(),
             sessions: &self.sessions,
             tokens: &self.tokens,
             families: &self.families,
@@ -122,9 +176,16 @@ impl Seed {
         }
     }
 
-    fn of_saved(saved: Saved, target: Target) -> Self {
+    /// # Errors
+    /// What is damaged.
+    fn of_saved(saved: Saved, target: Target) -> Result<Self, String> {
         let SavedClient { id, secret, redirect_uri } = saved.client;
-        Self {
+        let origin = origin(&target.issuer).unwrap_or_default();
+        let passkeys = saved.passkeys.into_iter().enumerate().map(|(place, passkey)| {
+            passkey.restored(&origin).ok_or_else(|| format!("its passkey number {} is damaged", place + 1))
+        });
+        Ok(Self {
+            passkeys: passkeys.collect::<Result<_, _>>()?,
             target,
             client: Client { id, secret, redirect_uri },
             cookie: saved.cookie,
@@ -139,7 +200,7 @@ impl Seed {
             access_tokens: saved.access_tokens,
             special: saved.special,
             seen: Arc::default(),
-        }
+        })
     }
 
     /// Writes everything but the codes and what belongs to the target, as JSON, in place of what the file held. Only
@@ -183,7 +244,7 @@ impl Seed {
             let reason = format!("its tokens ended {} s ago; seed again", now - ends);
             return Err(unusable(path, reason));
         }
-        Ok(Self::of_saved(saved, target))
+        Self::of_saved(saved, target).map_err(|reason| unusable(path, reason))
     }
 
     /// Whether its tokens live until then, in seconds since 1970, and its families were not used by a run that did not end.

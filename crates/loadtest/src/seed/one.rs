@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{AccessToken, CodePool, Seed, Session, User};
-use crate::Target;
+use super::{AccessToken, CodePool, Passkey, Seed, Session, User};
 
 /// A user, and what the seed holds of them.
 #[derive(Clone)]
 pub(crate) struct Person {
     /// Who signs in.
     pub(crate) user: User,
+    /// A passkey of theirs.
+    pub(crate) passkey: Option<Passkey>,
     /// A session of theirs.
     pub(crate) session: Option<Session>,
     /// An access token of theirs.
@@ -25,12 +26,18 @@ impl Seed {
         let mut person = |people: &mut Vec<Person>, id: &Arc<str>, username: Arc<str>| {
             *places.entry(Arc::clone(id)).or_insert_with(|| {
                 let user = User { id: Arc::clone(id), username };
-                people.push(Person { user, session: None, token: None });
+                people.push(Person { user, passkey: None, session: None, token: None });
                 people.len() - 1
             })
         };
         for user in &self.users {
             person(&mut people, &user.id, Arc::clone(&user.username));
+        }
+        for passkey in &self.passkeys {
+            let place = person(&mut people, &passkey.user.id, "".into());
+            if let Some(person) = people.get_mut(place) {
+                person.passkey.get_or_insert_with(|| passkey.clone());
+            }
         }
         for session in &self.sessions {
             let place = person(&mut people, &session.user_id, "".into());
@@ -51,11 +58,12 @@ impl Seed {
     /// theirs: nobody else may rotate them.
     pub(crate) fn of(&self, person: &Person) -> Self {
         Self {
-            target: Target { admin_secret: None, ..self.target.clone() },
+            target: self.target.clone(),
             client: self.client.clone(),
             cookie: self.cookie.clone(),
             users: vec![person.user.clone()],
             password: self.password.clone(),
+            passkeys: person.passkey.iter().cloned().collect(),
             sessions: person.session.iter().cloned().collect(),
             tokens: person.token.iter().cloned().collect(),
             families: Vec::new(),

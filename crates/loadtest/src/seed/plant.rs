@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 use symbolon_crypto::password::PasswordPolicy;
 use symbolon_crypto::{Algorithm, SecretString, SystemRandom, random};
 
-use super::{AccessToken, Client, CodePool, Family, SCOPE, Seed, Session, Steps, TokenFormat, User, special};
+use super::{
+    AccessToken, Client, CodePool, Family, SCOPE, Seed, Session, Steps, TokenFormat, User, passkeys, special,
+};
 use crate::admin::{self, Admin};
 use crate::executor::{Closed, Until, closed};
 use crate::scenario::{Claims, CodeVisitor, Issued, Mix, SilentVisitor, Visitor};
@@ -28,6 +30,8 @@ pub struct SeedOptions {
     pub tokens: usize,
     /// Refresh-token families, dealt out over the users.
     pub families: usize,
+    /// Users with a passkey, besides the others. They need the target's test endpoints.
+    pub passkeys: usize,
     /// How long the sessions and the access tokens live, in seconds.
     pub session_seconds: u64,
     /// What access and ID tokens are to be signed with; `None` leaves it to the provider.
@@ -43,6 +47,7 @@ impl Default for SeedOptions {
             users: 500,
             tokens: 1_000,
             families: 256,
+            passkeys: 0,
             session_seconds: 7_200,
             algorithm: None,
             mix: Mix::Pure,
@@ -51,11 +56,12 @@ impl Default for SeedOptions {
 }
 
 #[derive(Serialize)]
-struct NewUser {
+struct NewUser<'a> {
     email: String,
     name: String,
     email_verified: bool,
-    password_hash: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    password_hash: Option<&'a str>,
 }
 
 #[derive(Deserialize)]
@@ -141,6 +147,7 @@ pub async fn plant(
         cookie,
         users: people,
         password,
+        passkeys: Vec::new(),
         sessions,
         tokens: Vec::new(),
         families: Vec::new(),
@@ -163,6 +170,9 @@ pub async fn plant(
     seed.algorithm = issued_algorithm(&seed, options.algorithm)?;
     if options.mix == Mix::Report {
         seed = special::plant(seed, &users, options, &mut steps).await?;
+    }
+    if options.passkeys > 0 {
+        seed = passkeys::plant(seed, options.passkeys, &mut steps).await?;
     }
     writeln!(
         progress,
@@ -228,21 +238,30 @@ async fn create_users(
 ) -> Result<Vec<User>, LoadtestError> {
     let hash = PasswordPolicy::default().hash(password, &SystemRandom);
     let hash = hash.map_err(|error| LoadtestError::Options(error.to_string()))?.to_text();
+    create_people((admin, steps), "users", count.max(1), Some(&hash)).await
+}
+
+/// Users with this hash of a password, or without one.
+pub(super) async fn create_people(
+    (admin, steps): (&mut Admin<'_>, &mut Steps<'_>),
+    what: &str,
+    count: usize,
+    hash: Option<&str>,
+) -> Result<Vec<User>, LoadtestError> {
     let run = random::token_128(&SystemRandom).to_lowercase();
-    let new: Vec<_> = (0..count.max(1))
+    let new: Vec<_> = (0..count)
         .map(|index| NewUser {
             email: format!("load-{run}-{index}@loadtest.invalid"),
             name: format!("Load Test {index}"),
             email_verified: true,
-            password_hash: hash.clone(),
+            password_hash: hash,
         })
         .collect();
-    let created = admin
-        .bulk_or_each::<_, CreatedUser>((admin::USERS_BULK, admin::USERS), &new, (steps, "users"))
-        .await?;
-    steps.done("users", new.len());
+    let paths = (admin::USERS_BULK, admin::USERS);
+    let created = admin.bulk_or_each::<_, CreatedUser>(paths, &new, (&mut *steps, what)).await?;
+    steps.done(what, new.len());
     let user =
-        |(created, new): (CreatedUser, NewUser)| User { id: created.user.id, username: new.email.into() };
+        |(created, new): (CreatedUser, NewUser<'_>)| User { id: created.user.id, username: new.email.into() };
     Ok(created.into_iter().zip(new).map(user).collect())
 }
 

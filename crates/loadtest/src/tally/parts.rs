@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use hdrhistogram::CreationError;
 use serde::{Deserialize, Serialize};
 
-use super::{End, Lately, OfKind, Tally};
+use super::{End, Lately, OfKind, OfStep, Tally};
 use crate::LoadtestError;
 use crate::latency::{Latencies, LatencyCounts};
 use crate::results::{Example, is_zero};
@@ -34,6 +34,14 @@ pub(crate) struct TallyParts {
     examples: BTreeMap<String, Example>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     kinds: Vec<KindParts>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    steps: Vec<StepParts>,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct StepParts {
+    name: String,
+    latencies: LatencyCounts,
 }
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -58,6 +66,7 @@ impl From<&Tally> for TallyParts {
             failed: of.failed.counts(),
             missed: of.missed.as_ref().map(Latencies::counts),
         };
+        let step = |of: &OfStep| StepParts { name: of.name.to_owned(), latencies: of.latencies.counts() };
         Self {
             right: tally.right,
             wrong: owned(&tally.wrong),
@@ -68,6 +77,7 @@ impl From<&Tally> for TallyParts {
             exchanges: tally.exchanges,
             examples: tally.examples.iter().map(|(kind, of)| ((*kind).to_owned(), of.clone())).collect(),
             kinds: tally.requests.iter().map(kind).collect(),
+            steps: tally.steps.iter().map(step).collect(),
         }
     }
 }
@@ -80,7 +90,7 @@ impl TallyParts {
     /// generator of this crate wrote it.
     pub(crate) fn tally(self) -> Result<Tally, LoadtestError> {
         let names = self.wrong.len() + self.failures.len() + self.unasked.len() + self.examples.len();
-        if names + self.kinds.len() > MOST_OF_ONE {
+        if names + self.kinds.len() + self.steps.len() > MOST_OF_ONE {
             return Err(too_many_names());
         }
         let mut tally = Tally::new().map_err(|error| LoadtestError::Options(error.to_string()))?;
@@ -95,6 +105,9 @@ impl TallyParts {
                 (kind.right.latencies()?, kind.wrong.latencies()?, kind.failed.latencies()?);
             let missed = kind.missed.map(|waits| waits.latencies()).transpose()?;
             tally.requests.push(OfKind { name: known(kind.name)?, right, wrong, failed, missed });
+        }
+        for StepParts { name, latencies } in self.steps {
+            tally.steps.push(OfStep { name: known(name)?, latencies: latencies.latencies()? });
         }
         tally.check_histograms()?;
         Ok(tally)
@@ -196,6 +209,9 @@ mod tests {
             4 => tally.failed(kind, took, &ClientError::Closed, Example::default),
             _ => tally.missed("", took),
         }
+        if what >= 128 {
+            tally.step(["authorize", "token"][usize::from(what) % 2], took);
+        }
     }
 
     fn counted(events: impl IntoIterator<Item = Event>) -> Tally {
@@ -213,6 +229,7 @@ mod tests {
     fn sorted(tally: &Tally) -> TallyParts {
         let mut parts = TallyParts::from(tally);
         parts.kinds.sort_by(|one, other| one.name.cmp(&other.name));
+        parts.steps.sort_by(|one, other| one.name.cmp(&other.name));
         parts
     }
 

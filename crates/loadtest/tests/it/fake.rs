@@ -2,6 +2,7 @@
 
 pub(crate) mod front;
 mod login;
+mod login_api;
 mod opaque;
 pub(crate) mod visits;
 
@@ -83,6 +84,14 @@ pub(crate) enum Fault {
     Ended,
     /// One of so many codes is that of the request before.
     CodeOnceIn(u64),
+    /// Sign-in codes without digits.
+    NoDigits,
+    /// Signs somebody else in.
+    OtherAccount,
+    /// Signs in without a session.
+    NoSession,
+    /// Wants the passkey of somebody else.
+    OtherCredential,
     /// Announces these grants.
     Grants(&'static [&'static str]),
 }
@@ -104,6 +113,12 @@ struct Data {
     transactions: HashMap<String, HashMap<String, String>>,
     /// User and password hash by e-mail address.
     passwords: HashMap<String, (String, String)>,
+    /// Address and code by the browser's cookie.
+    email_codes: HashMap<String, (String, String)>,
+    /// Passkeys by their user.
+    passkeys: HashMap<String, String>,
+    /// By their challenge.
+    ceremonies: HashMap<String, login_api::Ceremony>,
     /// Hash and password that belong together.
     checked: HashSet<(String, String)>,
     /// Whether access tokens are handles.
@@ -307,6 +322,11 @@ fn router(fake: Arc<Fake>) -> Router {
         .route("/authorize", get(authorize))
         .route("/authorize/continue", get(login::go_on))
         .route("/login", get(login::page).post(login::submit))
+        .route("/api/auth/email-code/verify", post(login_api::verify_code))
+        .route("/api/auth/passkey/register/options", post(login_api::register_options))
+        .route("/api/auth/passkey/register/verify", post(login_api::register))
+        .route("/api/auth/passkey/login/options", post(login_api::login_options))
+        .route("/api/auth/passkey/login/verify", post(login_api::login))
         .route("/jwks", get(jwks))
         .route("/token", post(token))
         .route("/userinfo", get(userinfo))
@@ -561,7 +581,8 @@ fn create(fake: &Fake, kind: &str, item: &Value) -> Value {
             json!({"client": {"client_id": id, "client_secret": "s3cret"}})
         }
         "users" => {
-            let (id, text) = (fake.id("user-"), |name: &str| item[name].as_str().unwrap().to_owned());
+            let (id, text) =
+                (fake.id("user-"), |name: &str| item[name].as_str().unwrap_or_default().to_owned());
             let known = (id.clone(), text("password_hash"));
             fake.data.lock().unwrap().passwords.insert(text("email"), known);
             json!({"user": {"id": id, "email": item["email"]}})
@@ -575,6 +596,7 @@ fn create(fake: &Fake, kind: &str, item: &Value) -> Value {
             fake.data.lock().unwrap().sessions.insert(id.clone(), user.to_owned());
             json!({"session_id": id, "cookie_value": format!("fake_session={id}; Path=/")})
         }
+        "test/email-codes" => login_api::new_code(fake, item),
         other => panic!("{other}"),
     }
 }

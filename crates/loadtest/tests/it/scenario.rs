@@ -20,7 +20,15 @@ fn seeded_for(
     algorithm: Option<Algorithm>,
     mix: Mix,
 ) -> Result<Arc<Seed>, LoadtestError> {
-    let options = SeedOptions { users: 20, tokens: 50, families: 8, session_seconds: 600, algorithm, mix };
+    let options = SeedOptions {
+        users: 20,
+        tokens: 50,
+        families: 8,
+        passkeys: 10,
+        session_seconds: 600,
+        algorithm,
+        mix,
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let target = Target::discover(&fake.url(), Some(SecretString::new(secret.into()))).await?;
@@ -56,7 +64,7 @@ fn a_right_provider_passes_with_and_without_bulk_calls() {
                 matches!(scenario, Scenario::Exchange | Scenario::ClientCredentials | Scenario::Refresh);
             let expected = if signed { 200 } else { 0 };
             // An access token and an ID token in the end.
-            let expected = if scenario == Scenario::Login { 400 } else { expected };
+            let expected = if scenario.is_login() { 400 } else { expected };
             assert_eq!(tally.signatures, expected, "{scenario}");
         }
     }
@@ -88,6 +96,21 @@ fn wrong_answers_are_seen_and_named() {
         (Scenario::Login, Fault::Subject, "sub"),
         (Scenario::Login, Fault::Scope, "scope"),
         (Scenario::Login, Fault::Nonce, "nonce"),
+        (Scenario::LoginEmailCode, Fault::NoDigits, "code_form"),
+        (Scenario::LoginEmailCode, Fault::LoginRefused, "status_400"),
+        (Scenario::LoginEmailCode, Fault::OtherAccount, "user_id"),
+        (Scenario::LoginEmailCode, Fault::NoSession, "session"),
+        (Scenario::LoginEmailCode, Fault::State, "state"),
+        (Scenario::LoginEmailCode, Fault::Issuer, "iss"),
+        (Scenario::LoginEmailCode, Fault::LoginRequired, "login_required"),
+        (Scenario::LoginEmailCode, Fault::Unavailable, "status_503"),
+        (Scenario::LoginEmailCode, Fault::Subject, "sub"),
+        (Scenario::LoginPasskey, Fault::OtherCredential, "allow_credentials"),
+        (Scenario::LoginPasskey, Fault::LoginRefused, "status_400"),
+        (Scenario::LoginPasskey, Fault::OtherAccount, "user_id"),
+        (Scenario::LoginPasskey, Fault::NoSession, "session"),
+        (Scenario::LoginPasskey, Fault::State, "state"),
+        (Scenario::LoginPasskey, Fault::Nonce, "nonce"),
     ];
     let fake = Fake::start(true);
     for (scenario, fault, kind) in cases {
@@ -98,6 +121,42 @@ fn wrong_answers_are_seen_and_named() {
         assert_eq!(tally.wrong.get(kind), Some(&20), "{scenario} with {fault:?}: {:?}", tally.wrong);
         assert!(!tally.is_clean());
     }
+}
+
+/// The steps of a login, and how often each was answered.
+fn steps_of(tally: &Tally) -> Vec<(&'static str, u64)> {
+    tally.steps().iter().map(|step| (step.name, step.latencies.count())).collect()
+}
+
+#[test]
+fn logins_through_the_login_api_have_steps() {
+    let fake = Fake::start(true);
+    let seed = seeded(&fake, SECRET, None).unwrap();
+    for (scenario, second) in [(Scenario::LoginEmailCode, "email-code"), (Scenario::LoginPasskey, "options")]
+    {
+        let before = fake.requests();
+        let tally = run(&seed, scenario, 30);
+        assert!(tally.is_clean(), "{:?}", tally.first_wrong());
+        assert_eq!((tally.requests(), fake.requests() - before), (30, 30 * 5));
+        assert_eq!(steps_of(&tally), ["authorize", second, "verify", "code", "token"].map(|step| (step, 30)));
+    }
+    assert_eq!(steps_of(&run(&seed, Scenario::Silent, 10)), []);
+}
+
+#[test]
+fn a_login_says_what_its_seed_lacks() {
+    let fake = Fake::start(true);
+    let lacks = |scenario: Scenario, change: fn(&mut Seed)| {
+        let mut seed = Arc::into_inner(seeded(&fake, SECRET, None).unwrap()).unwrap();
+        change(&mut seed);
+        scenario.visitors(&Arc::new(seed), 1, Mix::Pure).err().unwrap().to_string()
+    };
+    let told = lacks(Scenario::LoginPasskey, |seed| seed.passkeys.clear());
+    assert_eq!(told, "scenario login-passkey needs users with a passkey");
+    let told = lacks(Scenario::LoginEmailCode, |seed| seed.target.admin_secret = None);
+    assert!(told.contains("the admin secret"), "{told}");
+    let told = lacks(Scenario::LoginEmailCode, |seed| seed.target.authority = "login.example".into());
+    assert!(told.contains("on the public listener"), "{told}");
 }
 
 #[test]
@@ -130,6 +189,8 @@ fn a_login_counts_once_with_the_time_of_all_its_answers() {
     assert_eq!(tally.requests(), 30);
     // The request, the page, the form, the way back, the code.
     assert_eq!(fake.requests() - before, 30 * 5);
+    let steps = ["authorize", "page", "password", "code", "token"].map(|step| (step, 30));
+    assert_eq!(steps_of(&tally), steps);
     // One that failed on its way leaves nothing behind: the next one begins anew.
     fake.set_fault(Fault::Unavailable);
     let mut visitors = Scenario::Login.visitors(&seed, 1, Mix::Pure).unwrap();
@@ -230,5 +291,7 @@ fn names_are_read_back() {
         assert_eq!(scenario.name().parse::<Scenario>().unwrap(), scenario);
         assert_eq!(serde_json::to_value(scenario).unwrap(), scenario.name());
     }
+    assert_eq!("login-password".parse::<Scenario>().unwrap(), Scenario::Login);
+    assert_eq!(serde_json::from_str::<Scenario>("\"login-password\"").unwrap(), Scenario::Login);
     assert!("nothing".parse::<Scenario>().unwrap_err().to_string().contains("silent"));
 }

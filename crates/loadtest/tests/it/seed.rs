@@ -7,7 +7,7 @@ use std::sync::Arc;
 use symbolon_crypto::SecretString;
 use symbolon_loadtest::executor::{Closed, Load, Until, closed};
 use symbolon_loadtest::scenario::{Mix, Scenario};
-use symbolon_loadtest::seed::{Seed, SeedOptions, TokenFormat, plant};
+use symbolon_loadtest::seed::{Passkey, Seed, SeedOptions, TokenFormat, plant};
 use symbolon_loadtest::{LoadtestError, Target};
 
 use crate::fake::{Fake, SECRET};
@@ -24,8 +24,14 @@ fn target(fake: &Fake) -> Target {
 }
 
 fn planted(fake: &Fake) -> Seed {
-    let options =
-        SeedOptions { users: 6, tokens: 20, families: 4, mix: Mix::Report, ..SeedOptions::default() };
+    let options = SeedOptions {
+        users: 6,
+        tokens: 20,
+        families: 4,
+        passkeys: 5,
+        mix: Mix::Report,
+        ..SeedOptions::default()
+    };
     block_on(plant(target(fake), &options, &mut Vec::new())).unwrap()
 }
 
@@ -58,6 +64,11 @@ fn a_seed_is_read_back_whole_and_is_its_owners_alone() {
     assert_eq!(seed.client.secret.expose(), planted.client.secret.expose());
     assert_eq!((seed.users.len(), seed.tokens.len(), seed.families.len()), (6, 20, 4));
     assert_eq!(seed.algorithm, planted.algorithm);
+    let told = |seed: &Seed| -> Vec<_> {
+        let of = |passkey: &Passkey| (passkey.user.id.clone(), passkey.authenticator.id.clone());
+        seed.passkeys.iter().map(of).collect()
+    };
+    assert_eq!((seed.passkeys.len(), told(&seed)), (5, told(&planted)));
 
     // Whatever has been done with the families since, new ones can be had.
     let planted = Arc::new(planted);
@@ -106,6 +117,8 @@ fn a_file_that_is_no_use_says_why() {
     assert_ne!(without, text);
     std::fs::write(&path, without).unwrap();
     assert_eq!(Seed::load(&path, target(&fake), NOW).unwrap().access_tokens, TokenFormat::Jwt);
+    let key = text.replacen("BEGIN PRIVATE KEY", "BEGIN PUBLIC KEY", 1);
+    assert!(damaged(&key).contains("its passkey number 1 is damaged"));
     assert!(damaged("").contains("damaged") && damaged("[]").contains("damaged"));
 
     let nowhere = seed.save(&directory.path().join("missing").join("seed.json")).err().unwrap();

@@ -12,11 +12,13 @@ pub enum SignInMethod {
     Passkey,
     /// A code that is sent by e-mail.
     EmailCode,
+    /// A link that is sent by e-mail. It signs in only the browser that asked for it.
+    MagicLink,
 }
 
 impl SignInMethod {
     /// Every method.
-    pub const ALL: [Self; 3] = [Self::Password, Self::Passkey, Self::EmailCode];
+    pub const ALL: [Self; 4] = [Self::Password, Self::Passkey, Self::EmailCode, Self::MagicLink];
 }
 
 /// The methods that an issuer offers: at least one. In JSON: a list.
@@ -91,5 +93,10 @@ mod tests {
         assert!(both.offer(SignInMethod::Passkey) && !both.offer(SignInMethod::Password));
         assert_eq!(json!(SignInMethods::usual(false)), json!(["password", "passkey"]));
         assert!(SignInMethods::usual(true).offer(SignInMethod::EmailCode));
+        assert!(!SignInMethods::usual(true).offer(SignInMethod::MagicLink), "a link only where it is wanted");
+        assert_eq!(
+            json!(read(json!(["magic_link", "password"])).unwrap()),
+            json!(["password", "magic_link"])
+        );
     }
 }

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use symbolon_crypto::random::{self, Random};
-use symbolon_crypto::{digest, encoding};
 
 use crate::authenticator::AuthenticatorSet;
 use crate::id::UserId;
@@ -41,15 +40,15 @@ pub enum LinkRefused {
 }
 
 impl RecoveryLink {
-    /// A link for a user, who has an address. `None` if there is no address, or the user may not sign in.
+    /// A link for a user, who has an address. `None` if nothing that leads into the account may be mailed ([`User::mailable_address`]).
     pub fn new(
         user: &User,
         hash: Option<&PasswordHash>,
         now: Timestamp,
         random: &dyn Random,
     ) -> Option<Self> {
-        let email = login_key(user.email.as_deref().filter(|_| user.may_sign_in())?);
-        let (id, password) = (random::base64url::<16>(random), hash.map(digest_of));
+        let email = login_key(user.mailable_address()?);
+        let (id, password) = (random::base64url::<16>(random), hash.map(PasswordHash::digest));
         Some(Self { id, user: user.id.clone(), email, password, expires_at: now + LIVES })
     }
 
@@ -87,10 +86,10 @@ impl RecoveryLink {
             return Err(LinkRefused::Expired);
         }
         let is_same = user.is_some_and(|user| {
-            let has_address = user.email.as_deref().is_some_and(|email| login_key(email) == self.email);
-            user.id == self.user && user.may_sign_in() && has_address
+            let has_address = user.mailable_address().is_some_and(|email| login_key(email) == self.email);
+            user.id == self.user && has_address
         });
-        match is_same && hash.map(digest_of) == self.password {
+        match is_same && hash.map(PasswordHash::digest) == self.password {
             true => Ok(()),
             false => Err(LinkRefused::Overtaken),
         }
@@ -102,11 +101,6 @@ pub const fn needs_second_factor(enrolled: &AuthenticatorSet) -> bool {
     enrolled.totp.is_some()
 }
 
-/// Tells whether the password was changed. The hash is salted, so the digest tells nothing about the password.
-fn digest_of(hash: &PasswordHash) -> String {
-    encoding::encode(&digest::sha256(&[hash.expose().as_bytes()]))
-}
-
 #[cfg(test)]
 mod tests {
     use symbolon_crypto::random::SeededRandom;
@@ -116,7 +110,8 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_seconds(1_000_000);
 
     fn ann() -> User {
-        let text = r#"{"id":"u1","email":"Ann@example.com","created_at":1,"updated_at":1}"#;
+        let text =
+            r#"{"id":"u1","email":"Ann@example.com","email_verified":true,"created_at":1,"updated_at":1}"#;
         serde_json::from_str(text).unwrap()
     }
 
@@ -145,6 +140,8 @@ mod tests {
         assert_eq!(holds(Some(&spelled), Some(&old), NOW), Ok(()));
         let closed = User { active: false, ..user.clone() };
         assert_eq!(holds(Some(&closed), Some(&old), NOW), overtaken);
+        let unproven = User { email_verified: false, ..user.clone() };
+        assert_eq!(holds(Some(&unproven), Some(&old), NOW), overtaken);
         let other = User { id: UserId::trusted("u2"), ..user };
         assert_eq!(holds(Some(&other), Some(&old), NOW), overtaken, "the address went to another account");
     }
@@ -153,6 +150,7 @@ mod tests {
     fn who_has_no_address_or_may_not_sign_in_gets_none() {
         assert!(link(&User { email: None, ..ann() }, None).is_none());
         assert!(link(&User { active: false, ..ann() }, None).is_none());
+        assert!(link(&User { email_verified: false, ..ann() }, None).is_none(), "it may be anybody's");
         let without = link(&ann(), None).unwrap();
         assert_eq!(without.holds(Some(&ann()), None, NOW), Ok(()), "it sets the first password");
     }

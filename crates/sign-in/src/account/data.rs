@@ -95,15 +95,7 @@ async fn document(context: &Context, person: &Person) -> Result<Value, Failure> 
     let mut grants = Vec::new();
     for (client, grant) in grants::in_use(app, issuer, &person.user.id).await? {
         let name = app.store.client(&issuer.id, &client).await?;
-        grants.push(json!({
-            "client_id": client,
-            "client_name": name.as_deref().map(|client| client.display_name()),
-            "scope": grant.scopes.join(" "),
-            "since": grant.since,
-            "last_used_at": grant.last_used_at,
-            "offline": grant.offline,
-            "refresh_tokens": grant.families,
-        }));
+        grants.push(grant.view(&client, name.as_deref().map(|client| client.display_name())));
     }
     let enrolled = app.store.authenticators(&issuer.id, &person.user.id).await?;
     let consents = app.store.consents_of(&issuer.id, &person.user.id).await?;

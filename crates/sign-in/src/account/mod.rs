@@ -6,6 +6,7 @@
 
 pub(super) mod applications;
 pub(super) mod data;
+pub(super) mod email;
 pub(super) mod password;
 mod present_password;
 pub(super) mod profile;

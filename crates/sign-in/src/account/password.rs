@@ -24,9 +24,8 @@ const PLACE: AccountPlace = AccountPlace::Password;
 /// # Errors
 /// [`Failure`]
 pub(in super::super) async fn show(call: &mut Call) -> Result<Response, Failure> {
-    // After a change the page is only told about: the session may have become too old meanwhile.
-    let freshness = if told(call).is_some() { Freshness::Any } else { Freshness::Fresh };
-    match visitor(call, PLACE, freshness).await? {
+    // After a change too: whoever writes `?done=` into an address has not changed anything.
+    match visitor(call, PLACE, Freshness::Fresh).await? {
         Visitor::Person(person) => {
             let hash = person.hash(&call.context).await?;
             page(call, &person, hash.as_ref(), told(call))

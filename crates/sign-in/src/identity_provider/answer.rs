@@ -22,7 +22,7 @@ use crate::first_factor::Proof;
 use crate::interaction::{Asking, Interaction, PendingAuthorization};
 use crate::session_begin::{SignIn, begin_for};
 use crate::signed_in::signed_in;
-use crate::{credential_news, login_page, second_factor, session_quota, user_change};
+use crate::{credential_news, login_page, second_factor, user_change};
 use symbolon_app::audit::{Actor, RefusedRequest};
 use symbolon_app::http::{Call, Context, Failure};
 
@@ -61,11 +61,7 @@ pub(super) async fn sign_in(
     let by = SignIn { user: &user, amr: assessed.proven.amr(), client: asking.client_id() };
     let is_still = || is_still(&context, &user.id, (&key, &subject));
     match begin_for(call, &interaction, by, is_still).await? {
-        Some((id, session)) => {
-            let response = signed_in(call, interaction, id, &session).await;
-            session_quota::enforce(&context, &user.id).await;
-            response
-        }
+        Some((id, session)) => signed_in(call, interaction, id, &session).await,
         None => {
             let refusal = Refusal::about(Reason::SignInOvertaken, Details::of_user(&user.id));
             context.refused(RefusedRequest::anonymous(refusal, asking.client_id()));
@@ -118,7 +114,7 @@ async fn user_of(
                 match app.store.create_user_with_identity(&issuer.id, user.clone(), identity).await? {
                     IdentityCreation::Created => {
                         let detail = json!({ "registered": true, "identity_provider": provider.id });
-                        user_change::record(&context, Event::UserCreated, &user.id, detail);
+                        context.audit_change(Event::UserCreated, &user.id, None, detail);
                         return Ok(Some(Arc::new(user)));
                     }
                     IdentityCreation::OfAnother | IdentityCreation::UserExists => {}
@@ -174,7 +170,7 @@ pub(super) fn identity(
 /// Tells of a new connection: in the audit log, and the user by mail.
 pub(super) async fn connected(call: &mut Call, provider: &IdentityProvider, (user, by): (&User, &str)) {
     let detail = json!({ "identity_provider": provider.id, "by": by });
-    user_change::record(&call.context, Event::IdentityLinked, &user.id, detail);
+    call.context.audit_change(Event::IdentityLinked, &user.id, None, detail);
     let message = Message::ProviderConnected { name: provider.name.clone(), at: call.context.app.now() };
     credential_news::tell(&call.context, &call.received, user, message).await;
 }

@@ -120,7 +120,7 @@ pub(in super::super) async fn disconnect(
     }
     if app.store.unlink_identity(&issuer.id, &user.id, &provider.key).await? {
         let detail = json!({ "identity_provider": provider.id });
-        user_change::record(&context, Event::IdentityUnlinked, &user.id, detail);
+        context.audit_change(Event::IdentityUnlinked, &user.id, None, detail);
         let at: Timestamp = app.now();
         let message = Message::ProviderDisconnected { name: provider.name.clone(), at };
         credential_news::tell(&context, &call.received, user, message).await;

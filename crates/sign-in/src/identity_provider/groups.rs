@@ -31,5 +31,5 @@ pub(super) async fn follow(context: &Context, user: &UserId, changes: &GroupChan
 }
 
 fn note(context: &Context, event: Event, user: &UserId, group: &GroupId) {
-    user_change::record(context, event, user, json!({ "group_id": group, "by": "identity_provider" }));
+    context.audit_change(event, user, None, json!({ "group_id": group, "by": "identity_provider" }));
 }

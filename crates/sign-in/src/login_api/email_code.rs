@@ -12,8 +12,8 @@ use symbolon_protocol::sign_in::{Factor, Proven};
 use super::answer::{ok, signed_in};
 use super::{allowed_origin, body, email, offered};
 use crate::email_code_attempt::{
-    MARK, details, failed, forget, has_try, is_same, mail_to, owner, queue_after_answer, reason_of, remember,
-    sent,
+    MARK, Recipient, details, failed, forget, has_try, is_same, known_owner, mail_to, owner,
+    queue_after_answer, reason_of, remember, sent,
 };
 use crate::passkey_challenge::unproven;
 use symbolon_app::email_code;
@@ -44,21 +44,27 @@ pub(super) async fn send(call: &mut Call) -> Result<Response, Failure> {
     offered(call, SignInMethod::EmailCode)?;
     let asked: Asked = body(call)?;
     let address = email(&asked.email)?;
-    let Context { app, issuer, .. } = &call.context;
-    app.rate_limits.check_email_code(&issuer.id, address, app.now()).map_err(|limited| {
+    let Context { app, issuer, remote, .. } = &call.context;
+    app.rate_limits.check_mail(&issuer.id, address, *remote, app.now()).map_err(|limited| {
         let refusal = Refusal::about(Reason::SignInRateLimited, details(&call.context, address));
         Failure::limited(limited, refusal)
     })?;
     let found = app.store.user_by_login(&issuer.id, address).await?.map(|(user, _)| user);
-    // A user's name may look like an address of somebody else.
-    let recipient = found
-        .filter(|user| user.may_sign_in() && user.email.as_deref().is_some_and(|own| is_same(own, address)));
-    let user = recipient.as_ref().map(|user| user.id.clone());
+    let recipient = match found {
+        // A user's name may look like an address of somebody else.
+        Some(user) if user.mailable_address().is_some_and(|own| is_same(own, address)) => {
+            Recipient::User(user)
+        }
+        Some(_) => Recipient::Nobody,
+        None => Recipient::NoAccount,
+    };
+    let user = recipient.user().map(|user| user.id.clone());
     let new = email_code::begin(app, issuer, (address, user), LIVES);
     let new = new.map_err(|error| Failure::Internal(error.to_string()))?;
     let cookie = remember(&call.context, &new);
-    let mail = recipient.and_then(|user| mail_to(&user, call.language(), &new.code, LIVES));
-    queue_after_answer(&call.context, mail).await;
+    let language = call.language();
+    let mail = recipient.user().and_then(|user| mail_to(user, language, &new.code, LIVES));
+    queue_after_answer(&call.context, (&recipient, address), language, mail).await;
     let mut response = ok(Map::from_iter([("success".to_owned(), true.into())]));
     response.headers_mut().extend(cookie.map(|cookie| (header::SET_COOKIE, cookie)));
     Ok(response)
@@ -101,10 +107,13 @@ pub(super) async fn verify(call: &mut Call) -> Result<Response, Failure> {
     if !use_once((app, issuer), MARK, &mark, until, &mut call.durable).await? {
         return Err(refused(Reason::EmailCodeUsedUp));
     }
-    let Some(user) = owner(&context, user, address).await? else {
-        return Err(refused(Reason::UserDeactivated));
+    let user = match known_owner(&context, user, address).await? {
+        None => owner(&context, user, address).await?,
+        known => known,
     };
+    let Some(user) = user else { return Err(refused(Reason::UserDeactivated)) };
     app.rate_limits.right_password(&issuer.id, address, *remote, now);
+    app.rate_limits.right_mailed_code(*remote);
     let enrolled = app.store.authenticators(&issuer.id, &user.id).await?.set;
     let proven = Proven::by(Factor::EmailCode, now);
     let mut response = signed_in(call, &user, (&proven, &enrolled), json!({ "success": true })).await?;

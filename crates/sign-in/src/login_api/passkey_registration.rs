@@ -25,7 +25,7 @@ use super::answer::{ok, signed_in, told};
 use super::{allowed_origin, body, email, offered, person};
 use crate::credential_news;
 use crate::interaction::session_of;
-use crate::passkey_addition::{add, has_room, not_allowed};
+use crate::passkey_addition::{add, check_room, not_allowed};
 use crate::passkey_challenge::{Ceremony, Challenge, refused, relying_party};
 use symbolon_app::http::csrf::INTERACTION_LIVES;
 use symbolon_app::http::{Call, Context, Failure};
@@ -78,7 +78,7 @@ pub(super) async fn options(call: &mut Call) -> Result<Response, Failure> {
     };
     let holder = Holder::of(call, &user, new.is_some()).await?;
     let set = &holder.enrolled.set;
-    has_room(&user, set)?;
+    check_room(&user, set)?;
     let challenge = Challenge::make(&call.context, &origin, Adding { user: user.id.clone(), new })?;
     let name = user.email.as_deref().unwrap_or(user.id.as_str());
     let display_name = user.profile.name.as_deref().unwrap_or(name);
@@ -118,7 +118,7 @@ pub(super) async fn verify(call: &mut Call) -> Result<Response, Failure> {
         None => named(&context, Some(&user_id), None).await?.ok_or_else(not_allowed)?,
     };
     let holder = Holder::of(call, &user, new.is_some()).await?;
-    has_room(&user, &holder.enrolled.set)?;
+    check_room(&user, &holder.enrolled.set)?;
     let (known, name) = (&holder.enrolled.set.passkeys, device_name.as_deref());
     let added = relying_party(&context, &origin)?.register(&answer, &text, known, name, context.app.now());
     let added = added.map_err(no)?;

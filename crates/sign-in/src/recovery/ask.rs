@@ -5,30 +5,25 @@ use http::{HeaderValue, StatusCode, header};
 use symbolon_crypto::secret::SecretString;
 use symbolon_mail::{Language as MailLanguage, Mail, Message};
 use symbolon_pages::{ForgotPasswordPage, Notice, RecoveryError};
-use symbolon_protocol::email_address;
 use symbolon_protocol::params::Params;
-use symbolon_protocol::precis::login_key;
 use symbolon_protocol::refusal::Reason;
 use symbolon_protocol::sign_in::recovery::{LIVES, RecoveryLink};
-use symbolon_protocol::sign_in::registration::Registration;
 use symbolon_store::StoreError;
 
 use super::{PATH, PendingRecovery, RESET, SealedLink};
-use crate::after_answer::{after_answer, mail_language, queue};
+use crate::after_answer::{after_answer, mail_language, may_be_told, queue};
 use crate::interaction::{Interaction, PendingAuthorization};
+use crate::login_form::is_plain_name;
 use crate::login_page::{self, append};
+use crate::mailed_link;
 use crate::notice_page::notice;
-use crate::onward;
+use crate::onward::{self, Onward};
+use crate::unknown_account;
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect};
 use symbolon_app::rate_limit::Limited;
-use symbolon_app::registration::{PATH as REGISTER, page_url};
-
-/// The longest name that is looked up, in bytes.
-const LONGEST_NAME: usize = 320;
-/// The longest link, in bytes: some programs of mail cut longer ones.
-const LONGEST_LINK: usize = 1_900;
+use symbolon_app::registration::page_url;
 
 /// `GET /forgot-password`, with what the person wants to sign in for, or without.
 ///
@@ -40,11 +35,8 @@ pub(in super::super) async fn show(call: &mut Call) -> Result<Response, Failure>
     if params.get("sent")?.is_some() {
         return notice((context, call.language()), StatusCode::OK, Notice::RecoverySent, None);
     }
-    let authorization = match params.get("transaction")? {
-        Some(_) => Some(Interaction::<PendingAuthorization>::open(context, received, &params)?.pending),
-        None => None,
-    };
-    let interaction = Interaction::begin(context, received, PendingRecovery { authorization });
+    let Onward { authorization, ui_locale } = Onward::of(context, received, &params)?;
+    let interaction = Interaction::begin(context, received, PendingRecovery { authorization, ui_locale });
     page(call, &interaction, "", None)
 }
 
@@ -61,10 +53,13 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
         context.refused(RefusedRequest::anonymous(Reason::PageFormExpired.into(), None));
         return page(call, &interaction, name, Some(RecoveryError::Expired));
     }
-    if name.is_empty() || name.len() > LONGEST_NAME {
+    if name.is_empty() || !is_plain_name(name) {
         return page(call, &interaction, "", Some(RecoveryError::Name));
     }
-    if let Err(Limited { retry_after_seconds }) = may_be_mailed(context, name) {
+    let Context { app, issuer, remote, .. } = context;
+    if let Err(Limited { retry_after_seconds }) =
+        app.rate_limits.check_mail(&issuer.id, name, *remote, app.now())
+    {
         context.refused(RefusedRequest::anonymous(Reason::SignInRateLimited.into(), None));
         return page(call, &interaction, name, Some(RecoveryError::TooManyAttempts { retry_after_seconds }));
     }
@@ -80,17 +75,10 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
         }
     };
     after_answer(context, work).await;
-    Ok(redirect(true, &format!("{}{PATH}?sent=1", context.issuer.prefix)))
-}
-
-/// Counts a mail that is about to be sent for a name.
-///
-/// # Errors
-/// [`Limited`]: this address, or that name, has had too many.
-fn may_be_mailed(context: &Context, name: &str) -> Result<(), Limited> {
-    let Context { app, issuer, remote, .. } = context;
-    app.rate_limits.check_mail(*remote, app.now())?;
-    app.rate_limits.check_email_code(&issuer.id, name, app.now())
+    let language =
+        interaction.pending.ui_locale.map(|_| format!("&ui_locales={}", interaction.language.tag()));
+    let sent = format!("{}{PATH}?sent=1{}", context.issuer.prefix, language.unwrap_or_default());
+    Ok(redirect(true, &sent))
 }
 
 /// Somebody who asked for a link.
@@ -107,20 +95,14 @@ impl Asked {
         let Context { app, issuer, .. } = &self.context;
         let found = app.store.user_by_login(&issuer.id, &self.name).await?;
         let Some((user, hash)) = found else {
-            let is_open = app.registration(issuer) == Registration::Open;
-            if let Some(to) = email_address::typed(&self.name).filter(|_| is_open) {
-                let register_url = Some(page_url(issuer, REGISTER));
-                let message = Message::AccountUnknown { register_url };
-                let mail = Mail { to: to.to_owned(), language: self.language, user: None, message };
+            if let Some(mail) = unknown_account::mail(&self.context, &self.name, self.language) {
                 queue(&self.context, &mail).await;
             }
             return Ok(());
         };
         let link = RecoveryLink::new(&user, hash.as_ref(), app.now(), &*app.random);
         let (Some(link), Some(to)) = (link, user.email.clone()) else { return Ok(()) };
-        // Each of a person's names has a limit of its own, and the address another one.
-        let is_other_name = login_key(&to) != login_key(&self.name);
-        if is_other_name && app.rate_limits.check_email_code(&issuer.id, &to, app.now()).is_err() {
+        if !may_be_told(&self.context, &to, &self.name) {
             return Ok(());
         }
         let Some(url) = self.url(link) else { return Ok(()) };
@@ -138,7 +120,7 @@ impl Asked {
         let url =
             |sealed: SealedLink| Some(page_url(issuer, &format!("{RESET}?link={}", sealed.seal(issuer)?)));
         let url = match url(whole) {
-            Some(url) if url.len() <= LONGEST_LINK => url,
+            Some(url) if url.len() <= mailed_link::LONGEST => url,
             _ => url(SealedLink { link, authorization: None })?,
         };
         Some(SecretString::new(url))

@@ -10,6 +10,7 @@ mod reset;
 use serde::{Deserialize, Serialize};
 use symbolon_protocol::sign_in::recovery::RecoveryLink;
 use symbolon_protocol::time::Timestamp;
+use symbolon_protocol::ui_locale::UiLocale;
 
 use crate::interaction::{Pending, PendingAuthorization};
 use symbolon_app::issuer::IssuerState;
@@ -31,10 +32,17 @@ pub(super) struct PendingRecovery {
     /// What the person wants to sign in for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     authorization: Option<PendingAuthorization>,
+    /// The language of its pages, if an application or the page that led here asked for one (OpenID Connect Core 3.1.2.1).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ui_locale: Option<UiLocale>,
 }
 
 impl Pending for PendingRecovery {
     const PURPOSE: &'static str = "recovery";
+
+    fn ui_locales(&self) -> Option<String> {
+        self.ui_locale.map(|locale| locale.tag().to_owned())
+    }
 
     fn forget(&mut self, now: Option<Timestamp>) {
         if let Some(authorization) = &mut self.authorization {

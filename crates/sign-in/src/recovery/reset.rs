@@ -23,7 +23,7 @@ use crate::login_page::append;
 use crate::notice_page::notice;
 use crate::onward;
 use crate::second_factor_attempt::use_code;
-use crate::user_change::{change, record};
+use crate::user_change::change;
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::grants::end_all_of_user;
 use symbolon_app::http::csrf::{Browser, PageForm, Purpose};
@@ -173,7 +173,7 @@ async fn set(
     }
     let sessions = end_all_of_user(app, issuer, &user.id).await?;
     let detail = json!({ "sessions": sessions, "changes": { "password": "changed" } });
-    record(context, Event::PasswordReset, &user.id, detail);
+    context.audit_change(Event::PasswordReset, &user.id, None, detail);
     Ok(true)
 }
 

@@ -17,7 +17,7 @@ use symbolon_protocol::sign_in::registration::Standing;
 use symbolon_protocol::sign_in::{Factor, Proven};
 use symbolon_protocol::user::{PasswordHash, User};
 use symbolon_store::Durable;
-use symbolon_store::port::Created;
+use symbolon_store::port::{Created, MemberAddition, RoleGrant};
 
 use super::PendingRegistration;
 use super::applicant::Applicant;
@@ -26,7 +26,7 @@ use crate::login_page::append;
 use crate::notice_page::notice;
 use crate::session_begin;
 use crate::signed_in::signed_in;
-use crate::user_change::{self, give_up_claim};
+use crate::user_change::give_up_claim;
 use crate::{code_attempt, login_page, onward};
 use symbolon_app::http::{Call, Context, Failure, redirect, set_cookie};
 use symbolon_app::one_use::use_once;
@@ -54,18 +54,12 @@ pub(super) async fn open(
     context: &Context,
     pending: &PendingRegistration,
     applicant: &Applicant,
-    password: Option<SecretString>,
+    password: SecretString,
 ) -> Result<Result<Arc<User>, NotOpened>, Failure> {
     let Context { app, issuer, remote, .. } = context;
-    let hash = match password {
-        Some(password) => {
-            let fairness = app.passwords.fairness_key(&issuer.id, &applicant.email, *remote);
-            match app.passwords.hash_anew(fairness, password).await {
-                Ok(hash) => Some(hash),
-                Err(_) => return Ok(Err(NotOpened::Busy)),
-            }
-        }
-        None => None,
+    let fairness = app.passwords.fairness_key(&issuer.id, &applicant.email, *remote);
+    let Ok(hash) = app.passwords.hash_anew(fairness, password).await else {
+        return Ok(Err(NotOpened::Busy));
     };
     let (pending, applicant) = (pending.clone(), applicant.clone());
     let of_task = context.clone();
@@ -78,7 +72,7 @@ async fn create(
     context: &Context,
     pending: &PendingRegistration,
     applicant: &Applicant,
-    hash: Option<PasswordHash>,
+    hash: PasswordHash,
 ) -> Result<Result<Arc<User>, NotOpened>, Failure> {
     let Context { app, issuer, .. } = context;
     let mut durable = Durable::already();
@@ -103,13 +97,13 @@ async fn create(
     }
     let id = UserId::trusted(format!("u{}", random::token_128(&*app.random)));
     let user = applicant.user(id, app.now());
-    if app.store.create_user(&issuer.id, user.clone(), hash).await? == Created::Exists {
+    if app.store.create_user(&issuer.id, user.clone(), Some(hash)).await? == Created::Exists {
         let is_there = app.store.user_by_login(&issuer.id, &applicant.email).await?.is_some();
         return Ok(Err(if is_there { NotOpened::Exists } else { NotOpened::Taken }));
     }
     let invitation = pending.invitation.as_ref().map(|invitation| invitation.id.clone());
     let detail = serde_json::json!({ "registered": true, "invitation": invitation });
-    user_change::record(context, Event::UserCreated, &user.id, detail);
+    context.audit_change(Event::UserCreated, &user.id, None, detail);
     if let Some(invitation) = &pending.invitation {
         give(context, invitation, &user.id).await?;
     }
@@ -122,16 +116,22 @@ async fn give(context: &Context, invitation: &Invitation, user: &UserId) -> Resu
     for group in &invitation.groups {
         let membership = Membership { group: group.clone(), user: user.clone() };
         let outcome = app.store.add_member(&issuer.id, membership).await?;
-        let detail = serde_json::json!({ "group_id": group, "invitation": invitation.id });
-        tracing::debug!(?outcome, "a group of an invitation");
-        user_change::record(context, Event::MemberAdded, user, detail);
+        if outcome == MemberAddition::Added {
+            let detail = serde_json::json!({ "group_id": group, "invitation": invitation.id });
+            context.audit_change(Event::MemberAdded, user, None, detail);
+        } else {
+            tracing::info!(?outcome, group_id = %group, "a group of an invitation was not given");
+        }
     }
     for role in &invitation.roles {
         let given = GivenRole { role: role.clone(), holder: RoleHolder::User(user.clone()) };
         let outcome = app.store.give_role(&issuer.id, given).await?;
-        let detail = serde_json::json!({ "role_id": role, "invitation": invitation.id });
-        tracing::debug!(?outcome, "a role of an invitation");
-        user_change::record(context, Event::RoleGiven, user, detail);
+        if outcome == RoleGrant::Given {
+            let detail = serde_json::json!({ "role_id": role, "invitation": invitation.id });
+            context.audit_change(Event::RoleGiven, user, None, detail);
+        } else {
+            tracing::info!(?outcome, role_id = %role, "a role of an invitation was not given");
+        }
     }
     Ok(())
 }

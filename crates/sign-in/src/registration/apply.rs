@@ -14,11 +14,12 @@ use symbolon_protocol::sign_in::registration::Standing;
 
 use super::applicant::{Applicant, Typed};
 use super::{PATH, PendingRegistration, closed, confirm, invited, is_open};
-use crate::after_answer::{after_answer, mail_language, queue};
-use crate::interaction::{Asking, Interaction, PendingAuthorization};
+use crate::after_answer::{after_answer, mail_language, may_be_told, queue};
+use crate::interaction::{Asking, Interaction};
 use crate::login_page::{self, append};
 use crate::notice_page::notice;
-use crate::{mailed_link, onward, recovery};
+use crate::onward::{self, Onward};
+use crate::{mailed_link, recovery};
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, Policy, Received, html};
@@ -32,10 +33,7 @@ use symbolon_app::registration::{INVITATION, open_invitation, page_url};
 pub(in super::super) async fn show(call: &mut Call) -> Result<Response, Failure> {
     let Call { context, received, .. } = &*call;
     let params = Params::parse(received.encoded())?;
-    let authorization = match params.get("transaction")? {
-        Some(_) => Some(Interaction::<PendingAuthorization>::open(context, received, &params)?.pending),
-        None => None,
-    };
+    let Onward { authorization, ui_locale } = Onward::of(context, received, &params)?;
     let sealed = params.get(INVITATION)?;
     let invitation = sealed.and_then(|sealed| open_invitation(&context.issuer, sealed));
     if !is_open(call, invitation.as_ref()) {
@@ -48,7 +46,8 @@ pub(in super::super) async fn show(call: &mut Call) -> Result<Response, Failure>
     let settings = context.issuer.settings.load_full();
     let email = invitation.as_ref().map_or("", |invitation| invitation.email.as_str());
     let typed = Typed::empty(&settings.attributes, email);
-    let pending = PendingRegistration { authorization, invitation, ..PendingRegistration::default() };
+    let pending =
+        PendingRegistration { authorization, ui_locale, invitation, ..PendingRegistration::default() };
     let interaction = Interaction::begin(context, received, pending);
     page((context, received), &interaction, &typed, None).await
 }
@@ -88,29 +87,21 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
     if interaction.pending.invitation.is_none() && !is_solved(settings.registration_puzzle) {
         return page((context, received), &interaction, &typed, Some(RegisterError::Puzzle)).await;
     }
-    if let Err(Limited { retry_after_seconds }) = may_be_mailed(context, &applicant.email) {
+    let Context { app, issuer, remote, .. } = context;
+    let limited = app.rate_limits.check_mail(&issuer.id, &applicant.email, *remote, app.now());
+    if let Err(Limited { retry_after_seconds }) = limited {
         context.refused(RefusedRequest::anonymous(Reason::SignInRateLimited.into(), None));
         let error = RegisterError::TooManyAttempts { retry_after_seconds };
         return page((context, received), &interaction, &typed, Some(error)).await;
     }
     let email = applicant.email.clone();
     let code = mail_code(call, &mut interaction, applicant)?;
-    let language = mail_language(call.language(), None);
+    let language = mail_language(interaction.language, None);
     let link = mailed_link::link(&call.context, &interaction, None)?;
     let message = Message::Registration { code, url: link, minutes: minutes() };
     let task = tell(call.context.clone(), email, language, message);
     after_answer(&call.context, task).await;
     confirm::ask(call, &interaction)
-}
-
-/// Counts a mail that is about to be sent to an address.
-///
-/// # Errors
-/// [`Limited`]: this address, or that one, has had too many.
-fn may_be_mailed(context: &Context, email: &str) -> Result<(), Limited> {
-    let Context { app, issuer, remote, .. } = context;
-    app.rate_limits.check_mail(*remote, app.now())?;
-    app.rate_limits.check_email_code(&issuer.id, email, app.now())
 }
 
 /// Notes the applicant and a code for the address in the interaction; the code.
@@ -148,7 +139,10 @@ async fn tell(context: Context, email: String, language: MailLanguage, message: 
         Some(user) => {
             let message = Message::AccountExists { url: page_url(issuer, recovery::PATH) };
             // As it is written in the account: another spelling may be one that no server of mail takes.
-            let to = user.email.clone().unwrap_or(email);
+            let to = user.email.clone().unwrap_or_else(|| email.clone());
+            if !may_be_told(&context, &to, &email) {
+                return;
+            }
             Mail { to, language, user: Some(user.id.clone()), message }
         }
     };

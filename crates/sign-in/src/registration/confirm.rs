@@ -3,13 +3,13 @@
 use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
 use symbolon_crypto::secret::SecretString;
-use symbolon_pages::{MailedCodeError, MailedCodeGoal, MailedCodePage, Notice, PasswordField};
+use symbolon_pages::{MailedCodeError, MailedCodeGoal, MailedCodePage, Notice};
 use symbolon_protocol::id::UserId;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::Reason;
 
 use super::account::{self, NotOpened};
-use super::applicant::{Applicant, Typed};
+use super::applicant::Typed;
 use super::{CONFIRM, PATH, PendingRegistration, apply, closed, is_open};
 use crate::code_attempt::{check, password_fault, status};
 use crate::interaction::{Interaction, address, fits_address};
@@ -87,10 +87,10 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
         return page(call, &interaction, Some(MailedCodeError::Expired));
     }
     let password = SecretString::new(params.get("password")?.unwrap_or_default().to_owned());
-    let password = match wanted(call, &applicant, password) {
-        Ok(password) => password,
-        Err(error) => return page(call, &interaction, Some(error)),
-    };
+    let draft = applicant.user(UserId::trusted("new"), context.app.now());
+    if let Some(fault) = password_fault(password.expose(), &draft) {
+        return page(call, &interaction, Some(MailedCodeError::Password(fault)));
+    }
     let typed = params.get("code")?.unwrap_or_default();
     if !pending.is_proven
         && let Err(error) = check(call, &code, typed).await?
@@ -116,27 +116,6 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
     }
 }
 
-/// The password that somebody chose; `None` if none was, and none is needed.
-fn wanted(
-    call: &Call,
-    applicant: &Applicant,
-    password: SecretString,
-) -> Result<Option<SecretString>, MailedCodeError> {
-    if password.expose().is_empty() && field(call) == PasswordField::Optional {
-        return Ok(None);
-    }
-    let draft = applicant.user(UserId::trusted("new"), call.context.app.now());
-    match password_fault(password.expose(), &draft) {
-        Some(fault) => Err(MailedCodeError::Password(fault)),
-        None => Ok(Some(password)),
-    }
-}
-
-/// Whether somebody must choose a password.
-fn field(_call: &Call) -> PasswordField {
-    PasswordField::Required
-}
-
 /// The first page again, for who waited too long or has another browser now.
 fn begin_again(call: &Call, interaction: &Interaction<PendingRegistration>) -> Result<Response, Failure> {
     let wanted = interaction.pending.authorization.as_ref();
@@ -160,7 +139,8 @@ fn page(
         goal: MailedCodeGoal::Registration,
         email: pending.applicant.as_ref().map(|applicant| applicant.email.clone()).unwrap_or_default(),
         is_proven: pending.is_proven,
-        password: field(call),
+        code: None,
+        asks_password: true,
         action: format!("{}{CONFIRM}", context.issuer.prefix),
         transaction: interaction.seal(context)?,
         csrf: interaction.csrf_token(context, Purpose::MailedCode, ""),

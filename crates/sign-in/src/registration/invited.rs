@@ -34,7 +34,7 @@ pub(super) async fn submit(
         )
         .await;
     }
-    match account::open(&call.context, &interaction.pending, &applicant, Some(password)).await? {
+    match account::open(&call.context, &interaction.pending, &applicant, password).await? {
         Ok(user) => account::sign_in(call, interaction, &user).await,
         Err(NotOpened::Busy) => {
             apply::page((&call.context, &call.received), &interaction, typed, Some(RegisterError::Busy)).await

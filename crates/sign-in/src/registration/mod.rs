@@ -19,6 +19,7 @@ use symbolon_protocol::sign_in::invitation::Invitation;
 use symbolon_protocol::sign_in::mailed_code::MailedCode;
 use symbolon_protocol::sign_in::registration::Registration;
 use symbolon_protocol::time::Timestamp;
+use symbolon_protocol::ui_locale::UiLocale;
 
 use crate::interaction::{Pending, PendingAuthorization};
 use crate::mailed_link::Mailed;
@@ -42,6 +43,9 @@ pub(super) struct PendingRegistration {
     /// What the person wants to sign in for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     authorization: Option<PendingAuthorization>,
+    /// The language of its pages, if an application or the page that led here asked for one (OpenID Connect Core 3.1.2.1).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ui_locale: Option<UiLocale>,
     /// The invitation that the person came with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     invitation: Option<Invitation>,
@@ -58,6 +62,10 @@ pub(super) struct PendingRegistration {
 
 impl Pending for PendingRegistration {
     const PURPOSE: &'static str = "registration";
+
+    fn ui_locales(&self) -> Option<String> {
+        self.ui_locale.map(|locale| locale.tag().to_owned())
+    }
 
     fn forget(&mut self, now: Option<Timestamp>) {
         let is_live = |code: &MailedCode| now.is_some_and(|now| code.is_live(now));

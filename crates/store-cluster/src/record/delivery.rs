@@ -8,7 +8,9 @@ use symbolon_protocol::id::{DeliveryId, IssuerId};
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 use symbolon_store::columns::millis;
-use symbolon_store::port::{Deliveries, Delivery, DeliveryKind, MOST_CLAIMED, Queued};
+use symbolon_store::port::{
+    Deliveries, Delivery, DeliveryKind, MOST_CLAIMED, Queued, ids_of_recipient, most_of_recipient,
+};
 use tokio_postgres::Row;
 
 use super::Records;
@@ -16,11 +18,13 @@ use crate::ClusterStore;
 use crate::postgres::{Connection, column};
 use crate::revocation::sweep_by;
 
-/// Counts no further than to the bound.
+/// Counts no further than to the bounds.
 const QUEUE: &str = "
     INSERT INTO deliveries (issuer, id, kind, payload, created_at, due_at, expires_at, attempts, unanswered)
     SELECT $1::text, $2::text, $3::text, $4::text, $5::bigint, $6::bigint, $7::bigint, $8::bigint, $9::bigint
     WHERE (SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE issuer = $1 AND kind = $3 LIMIT $10::bigint) AS waiting) < $10
+        AND ($11::text IS NULL OR (SELECT count(*) FROM (SELECT 1 FROM deliveries
+            WHERE issuer = $1 AND id >= $11 AND id < $12::text LIMIT $13::bigint) AS of_recipient) < $13)
     ON CONFLICT (issuer, id) DO NOTHING";
 const IS_THERE: &str = "SELECT 1 FROM deliveries WHERE issuer = $1 AND id = $2";
 
@@ -145,9 +149,10 @@ impl Deliveries for ClusterStore {
                 let [created_at, due_at, expires_at] =
                     [delivery.created_at, delivery.due_at, delivery.expires_at].map(millis);
                 let (id, kind) = (delivery.id.as_str(), delivery.kind.as_str());
-                let [attempts, unanswered, most] =
-                    [delivery.attempts, delivery.unanswered, most].map(i64::from);
+                let [attempts, unanswered, most, of_recipient] =
+                    [delivery.attempts, delivery.unanswered, most, most_of_recipient(most)].map(i64::from);
                 let (issuer, payload) = (issuer.as_str(), &delivery.payload);
+                let (first, end) = delivery.id.recipient().map(ids_of_recipient).unzip();
                 let written = connection
                     .change(
                         QUEUE,
@@ -162,6 +167,9 @@ impl Deliveries for ClusterStore {
                             &attempts,
                             &unanswered,
                             &most,
+                            &first,
+                            &end,
+                            &of_recipient,
                         ],
                     )
                     .await?;

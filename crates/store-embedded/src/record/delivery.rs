@@ -7,7 +7,9 @@ use symbolon_protocol::id::{DeliveryId, IssuerId};
 use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
 use symbolon_store::StoreError;
 use symbolon_store::columns::millis;
-use symbolon_store::port::{Deliveries, Delivery, DeliveryKind, MOST_CLAIMED, Queued, fairly};
+use symbolon_store::port::{
+    Deliveries, Delivery, DeliveryKind, MOST_CLAIMED, Queued, fairly, ids_of_recipient, most_of_recipient,
+};
 
 use super::Records;
 use super::statement::Statements;
@@ -15,6 +17,9 @@ use crate::EmbeddedStore;
 
 const COUNT: &str = "SELECT coalesce(sum(waiting), 0) FROM delivery_counts WHERE issuer = ?1 AND kind = ?2";
 const IS_THERE: &str = "SELECT 1 FROM deliveries WHERE issuer = ?1 AND id = ?2";
+/// Counts no further than to the bound.
+const COUNT_OF_RECIPIENT: &str = "SELECT count(*) FROM
+    (SELECT 1 FROM deliveries WHERE issuer = ?1 AND id >= ?2 AND id < ?3 LIMIT ?4)";
 const INSERT: &str = "INSERT INTO deliveries
     (issuer, id, kind, payload, created_at, due_at, expires_at, attempts, unanswered)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
@@ -77,6 +82,21 @@ pub(super) fn insert(
     Ok(())
 }
 
+/// Whether one more may wait for the recipient that an id names.
+fn has_room(
+    issuer: &IssuerId,
+    id: &DeliveryId,
+    most: u32,
+    statements: &Statements<'_>,
+) -> rusqlite::Result<bool> {
+    let Some(recipient) = id.recipient() else { return Ok(true) };
+    let (first, end) = ids_of_recipient(recipient);
+    let most = i64::from(most_of_recipient(most));
+    let values = (issuer.as_str(), first, end, most);
+    let waiting = statements.first(COUNT_OF_RECIPIENT, values, |row| row.get::<_, i64>(0))?;
+    Ok(waiting.unwrap_or(0) < most)
+}
+
 /// Claims what is due.
 fn claim(
     (now, until): (Timestamp, Timestamp),
@@ -133,6 +153,9 @@ impl Deliveries for EmbeddedStore {
             let waiting = statements
                 .first(COUNT, [issuer.as_str(), delivery.kind.as_str()], |row| row.get::<_, i64>(0))?;
             if waiting.unwrap_or(0) >= i64::from(most) {
+                return Ok(Queued::Full);
+            }
+            if !has_room(&issuer, &delivery.id, most, statements)? {
                 return Ok(Queued::Full);
             }
             insert(&issuer, &delivery, statements)?;

@@ -24,6 +24,7 @@ pub async fn all(back_end: &dyn BackEnd) {
     comes_again_when_nobody_answered(back_end).await;
     survives_a_crash_in_each_state(back_end).await;
     is_bounded_and_apart(back_end).await;
+    is_bounded_by_recipient(back_end).await;
     is_taken_fairly(back_end).await;
     ends_by_time(back_end).await;
     is_claimed_by_one_racer(back_end).await;
@@ -189,6 +190,47 @@ async fn is_bounded_and_apart(back_end: &dyn BackEnd) {
     let (_, longest_found) = found.iter().find(|(issuer, _)| issuer == other).unwrap();
     assert_eq!(longest_found.payload, longest.payload);
     assert_eq!(store.waiting_deliveries().await.unwrap(), [(DeliveryKind::Mail, 3)]);
+}
+
+/// For one recipient waits a tenth of what may wait, also if many queue at once.
+async fn is_bounded_by_recipient(back_end: &dyn BackEnd) {
+    const MOST: u32 = 50;
+    let scene = Scene::open(back_end, "delivery-recipient").await;
+    let Scene { store, issuer, other, now, .. } = &scene;
+    let logout = |recipient: u8, own: u8| Delivery {
+        id: DeliveryId::for_recipient(&[recipient; 16], &[own; 16]),
+        ..delivery("any", DeliveryKind::BackChannelLogout, *now)
+    };
+    let put = async |issuer: &IssuerId, delivery: Delivery| {
+        store.queue_delivery(issuer, delivery, MOST).await.unwrap() == Queued::Queued
+    };
+    for own in 0..5 {
+        assert!(put(issuer, logout(1, own)).await, "{own}");
+    }
+    assert!(!put(issuer, logout(1, 5)).await, "a tenth is full");
+    assert!(put(issuer, logout(1, 0)).await, "what waits already stays");
+    // Neighbours in the order of the ids, of other recipients, issuers and without one.
+    for neighbour in [0, 2, 255] {
+        assert!(put(issuer, logout(neighbour, 5)).await, "{neighbour}");
+    }
+    assert!(put(other, logout(1, 5)).await);
+    assert!(put(issuer, mail("AQEB", *now)).await);
+    assert!(store.finish_delivery(issuer, &logout(1, 3).id).await.unwrap());
+    assert!(put(issuer, logout(1, 5)).await, "there is room again");
+    assert_eq!(store.queue_delivery(issuer, logout(7, 0), 0).await.unwrap(), Queued::Full);
+
+    let (start, mut racers) = (Arc::new(Barrier::new(RACERS)), JoinSet::new());
+    for own in 0..u8::try_from(RACERS).unwrap() {
+        let (store, issuer, start, delivery) =
+            (Arc::clone(store), issuer.clone(), Arc::clone(&start), logout(9, own));
+        racers.spawn(async move {
+            start.wait().await;
+            store.queue_delivery(&issuer, delivery, MOST).await.unwrap() == Queued::Queued
+        });
+    }
+    let queued = racers.join_all().await.into_iter().filter(|is_queued| *is_queued).count();
+    assert!(queued >= 5, "there was room for five, and {queued} were queued");
+    assert!(!put(issuer, logout(9, 255)).await, "they all count");
 }
 
 async fn is_taken_fairly(back_end: &dyn BackEnd) {

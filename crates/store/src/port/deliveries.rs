@@ -13,6 +13,23 @@ pub const MOST_PAYLOAD: usize = 64 << 10;
 /// The most deliveries that one [claim](Deliveries::claim_deliveries) takes.
 pub const MOST_CLAIMED: u32 = 1_000;
 
+/// The part of an issuer's room in the queue that one recipient may take: a tenth.
+const RECIPIENT_SHARE: u32 = 10;
+
+/// How many deliveries for one recipient may wait of `most` of their kind; at least one.
+#[must_use]
+pub const fn most_of_recipient(most: u32) -> u32 {
+    let share = most / RECIPIENT_SHARE;
+    if share == 0 { 1 } else { share }
+}
+
+/// The ids from the first to before the second are those for this recipient ([`DeliveryId::recipient`]). No character of an
+/// id comes after `z`.
+#[must_use]
+pub fn ids_of_recipient(recipient: &str) -> (String, String) {
+    (recipient.to_owned(), format!("{recipient}~"))
+}
+
 /// What kind of thing has to arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -88,7 +105,8 @@ impl Delivery {
 pub enum Queued {
     /// It waits.
     Queued,
-    /// As many of the issuer's and of its kind wait as the caller allows; nothing was written.
+    /// As many of the issuer's and of its kind wait as the caller allows, or as many for its recipient; nothing was
+    /// written.
     Full,
 }
 
@@ -99,7 +117,9 @@ pub trait Deliveries: Send + Sync {
     /// Puts a delivery into the queue, durable when it returns. One that is there already stays as it is, and counts as
     /// queued: a caller that did not learn whether it was written may try again with the same id. [`Queued::Full`]: the
     /// issuer has `most` of this kind waiting, those included that expired and were not swept yet: one kind never pushes
-    /// out another. Those that several nodes queue in the same moment may exceed `most` by their number.
+    /// out another. Or [`most_of_recipient`] wait for the recipient that its id names, if it names one: a recipient that takes
+    /// nothing never pushes out the others. Those that several nodes queue in the same moment may exceed the bounds by their
+    /// number.
     async fn queue_delivery(
         &self,
         issuer: &IssuerId,

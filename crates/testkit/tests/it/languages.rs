@@ -81,6 +81,39 @@ fn a_choice_holds_for_the_sign_in_and_stays_in_the_browser() {
 }
 
 #[test]
+fn registering_and_recovering_are_in_the_language_that_was_asked_for() {
+    let scene = Scene::new();
+    let set = scene.server.admin("PATCH", "/settings", Some(json!({ "registration": "open" })));
+    assert_eq!(set.status, 200, "{set:?}");
+    let browser = scene.server.browser();
+    browser.set_cookie("symbolon_language", "fr");
+    for (path, german) in [("/register", "Konto"), ("/forgot-password", "Passwort")] {
+        assert_language(&browser.get(&format!("{path}?ui_locales=tlh%20de")), "de", "ltr", german);
+    }
+    // The form's answer, and what follows it, are in that language too.
+    let page = browser.get("/forgot-password?ui_locales=ar");
+    let (transaction, csrf) = hidden(&page);
+    let form = |name| [("transaction", &*transaction), ("csrf_token", &*csrf), ("username", name)];
+    assert_language(&browser.post("/forgot-password", &form("")), "ar", "rtl", "");
+    let sent = browser.post("/forgot-password", &form("nobody@example.com"));
+    assert_language(&browser.get(&sent.location()), "ar", "rtl", "");
+    let page = browser.get("/register?ui_locales=es");
+    let (transaction, csrf) = hidden(&page);
+    let form = [("transaction", &*transaction), ("csrf_token", &*csrf), ("email", "ann@example.com")];
+    let waiting = browser.get(&browser.post("/register", &form).location());
+    assert_language(&waiting, "es", "ltr", "");
+    // From the sign-in page it goes on in that page's language, chosen there or asked for by the application.
+    let request = scene.rp.authorization_request().with("ui_locales", "ja");
+    let login = scene.at_login(&browser, &request);
+    let (transaction, _) = hidden(&login);
+    for path in ["/register", "/forgot-password"] {
+        assert_language(&browser.get(&format!("{path}?transaction={transaction}")), "ja", "ltr", "");
+        let chosen = browser.get(&format!("{path}?transaction={transaction}&language=de"));
+        assert_language(&chosen, "de", "ltr", "");
+    }
+}
+
+#[test]
 fn what_is_no_language_is_ignored_and_a_repeated_choice_refused() {
     let scene = Scene::new();
     let browser = scene.server.browser();

@@ -10,8 +10,14 @@ use symbolon_loadtest::seed::{Seed, SeedOptions, plant};
 use symbolon_testkit::{ADMIN_SECRET, Options, TestServer};
 
 fn seeded(server: &TestServer) -> Arc<Seed> {
-    let options =
-        SeedOptions { users: 10, tokens: 60, families: 8, mix: Mix::Report, ..SeedOptions::default() };
+    let options = SeedOptions {
+        users: 10,
+        tokens: 60,
+        families: 8,
+        passkeys: 8,
+        mix: Mix::Report,
+        ..SeedOptions::default()
+    };
     let secret = SecretString::new(ADMIN_SECRET.to_owned());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let seed = runtime.block_on(async {

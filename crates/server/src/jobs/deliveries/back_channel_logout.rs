@@ -36,6 +36,8 @@ use super::{MOST_UNANSWERED, back_off, finish, postpone};
 const MOST_AT_ONCE: u32 = 4;
 /// The longest pause after a failed call: so soon calls go on when the client is back.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// How long after its last failure a client is remembered for it: some are gone for good, and are never called again.
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(3_600);
 /// When a notice is looked at again that another version queued, or for which no call was free.
 const SOON: Duration = Duration::from_secs(1);
 const OTHER_VERSION: Duration = Duration::from_secs(60);
@@ -51,10 +53,28 @@ struct Line {
 
 type Key = (IssuerId, ClientId);
 
-/// Tells clients. Only those with calls under way, or with failures, have a line.
+/// Tells clients. Only those with calls under way, or with failures lately, have a line.
 #[derive(Default)]
 pub(super) struct LogoutCourier {
-    lines: Mutex<HashMap<Key, Line>>,
+    lines: Mutex<Lines>,
+}
+
+#[derive(Default)]
+struct Lines {
+    of_clients: HashMap<Key, Line>,
+    /// When old failures are forgotten next.
+    forgets_at: Option<Timestamp>,
+}
+
+impl Lines {
+    /// Forgets failures of long ago. Looks at all lines, but only once in that time.
+    fn forget(&mut self, now: Timestamp) {
+        if self.forgets_at.is_none_or(|at| at <= now) {
+            let is_recent = |line: &Line| line.until.is_some_and(|until| now < until + FORGOTTEN_AFTER);
+            self.of_clients.retain(|_, line| line.under_way > 0 || is_recent(line));
+            self.forgets_at = Some(now + FORGOTTEN_AFTER);
+        }
+    }
 }
 
 /// What became of a call.
@@ -125,7 +145,8 @@ impl LogoutCourier {
     /// Whether a client may be called now; else when it may.
     fn enter(&self, key: &Key, now: Timestamp) -> Result<(), Timestamp> {
         let mut lines = self.lines.lock();
-        let line = lines.entry(key.clone()).or_default();
+        lines.forget(now);
+        let line = lines.of_clients.entry(key.clone()).or_default();
         match line.until.filter(|until| now < *until) {
             Some(until) => Err(until),
             None if line.under_way >= MOST_AT_ONCE => Err(now + SOON),
@@ -138,7 +159,7 @@ impl LogoutCourier {
 
     fn note(&self, key: &Key, is_taken: bool, now: Timestamp) {
         let mut lines = self.lines.lock();
-        let Some(line) = lines.get_mut(key) else { return };
+        let Some(line) = lines.of_clients.get_mut(key) else { return };
         if is_taken {
             (line.failures, line.until) = (0, None);
         } else {
@@ -149,10 +170,10 @@ impl LogoutCourier {
 
     fn leave(&self, key: &Key) {
         let mut lines = self.lines.lock();
-        if let Some(line) = lines.get_mut(key) {
+        if let Some(line) = lines.of_clients.get_mut(key) {
             line.under_way = line.under_way.saturating_sub(1);
             if line.under_way == 0 && line.failures == 0 {
-                lines.remove(key);
+                lines.of_clients.remove(key);
             }
         }
     }
@@ -296,7 +317,30 @@ mod tests {
         courier.note(&key(), true, later);
         (0..MOST_AT_ONCE).for_each(|_| courier.leave(&key()));
         courier.leave(&other);
-        assert!(courier.lines.lock().is_empty());
+        assert!(courier.lines.lock().of_clients.is_empty());
+    }
+
+    #[test]
+    fn failures_of_long_ago_are_forgotten_and_calls_under_way_are_not() {
+        let courier = LogoutCourier::default();
+        let client = |number: u32| (IssuerId::default_issuer(), ClientId::trusted(format!("rp-{number}")));
+        let now = Timestamp::from_seconds(1_000);
+        for number in 0..100 {
+            assert_eq!(courier.enter(&client(number), now), Ok(()));
+            courier.note(&client(number), false, now);
+            courier.leave(&client(number));
+        }
+        assert_eq!(courier.enter(&client(100), now), Ok(()));
+        assert_eq!(courier.lines.lock().of_clients.len(), 101);
+        let later = now + FORGOTTEN_AFTER + pause(1);
+        assert_eq!(courier.enter(&key(), later), Ok(()));
+        let left: Vec<Key> = courier.lines.lock().of_clients.keys().cloned().collect();
+        assert_eq!(left.len(), 2, "{left:?}");
+        assert!(left.contains(&client(100)) && left.contains(&key()), "{left:?}");
+        // Whoever failed a moment ago is remembered.
+        courier.note(&client(100), false, later);
+        courier.leave(&client(100));
+        assert_eq!(courier.enter(&client(100), later), Err(later + pause(1)));
     }
 
     #[test]

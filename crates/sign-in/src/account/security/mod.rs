@@ -23,6 +23,7 @@ use symbolon_protocol::time::Timestamp;
 
 use self::change::change;
 use super::{Person, Visitor, by_themselves, done, form, status, told, visitor};
+use crate::passkey_addition::has_room;
 use crate::passkey_challenge::relying_party;
 use crate::sign_in_goal::Freshness;
 use crate::{credential_news, identity_provider};
@@ -36,9 +37,8 @@ const PLACE: AccountPlace = AccountPlace::Security;
 /// # Errors
 /// [`Failure`]
 pub(in super::super) async fn show(call: &mut Call) -> Result<Response, Failure> {
-    // After a change the page is only told about: the session may have become too old meanwhile.
-    let freshness = if told(call).is_some() { Freshness::Any } else { Freshness::Fresh };
-    match visitor(call, PLACE, freshness).await? {
+    // After a change too: whoever writes `?done=` into an address has not changed anything.
+    match visitor(call, PLACE, Freshness::Fresh).await? {
         Visitor::Person(person) => {
             let notice = told(call);
             page(&call.context, &person, notice).await
@@ -221,7 +221,7 @@ async fn page(
         language: person.language,
         issuer_name: issuer.display_name(),
         frame: person.frame(context, PLACE, notice),
-        may_add_passkey: passkey::has_room(&person.user, &set),
+        may_add_passkey: has_room(&person.user, &set),
         rp_id: relying_party(context, issuer.origin())?.id().to_owned(),
         user_handle: encoding::encode(person.user.id.as_str().as_bytes()),
         generator: set.totp.as_ref().map(|totp| totp.added_at.millis()),

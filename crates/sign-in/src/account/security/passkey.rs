@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use symbolon_mail::Message;
 use symbolon_pages::{AccountNotice, NewPasskeyPage};
-use symbolon_protocol::authenticator::{AuthenticatorSet, MOST_PASSKEYS, Passkey};
+use symbolon_protocol::authenticator::Passkey;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{Sid, UserId};
 use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::{Details, Reason, Refusal};
-use symbolon_protocol::sign_in::passkey::{Account, LONGEST_HANDLE, NewCredential};
-use symbolon_protocol::user::User;
+use symbolon_protocol::sign_in::passkey::{Account, NewCredential};
 
 use super::change::change;
 use super::{PLACE, audit, tell};
 use crate::account::{Person, Visitor, done, form, status, visitor};
+use crate::passkey_addition::has_room;
 use crate::passkey_challenge::{Ceremony, Challenge, reason_of, relying_party};
 use crate::sign_in_goal::Freshness;
 use symbolon_app::audit::RefusedRequest;
@@ -35,11 +35,6 @@ struct Adding {
 
 impl Ceremony for Adding {
     const PURPOSE: &'static str = "account passkey";
-}
-
-/// Whether the account may have one more passkey.
-pub(super) fn has_room(user: &User, set: &AuthenticatorSet) -> bool {
-    set.passkeys.len() < MOST_PASSKEYS && user.id.as_str().len() <= LONGEST_HANDLE
 }
 
 /// `GET /account/security/passkey`.

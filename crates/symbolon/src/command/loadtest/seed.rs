@@ -17,7 +17,7 @@ pub(super) fn command() -> Command {
         Arg::new(name).long(name).value_name("NUMBER").default_value(default).value_parser(number).help(help)
     };
     Command::new("seed")
-        .about("Plant users, sessions, tokens and refresh-token families, and save them for later runs")
+        .about("Plant users, passkeys, sessions, tokens and refresh-token families, and save them for later runs")
         .long_about(
             "Plants what the scenarios need through the admin API of --target, and saves it to --out for run --seed, \
              or for the k6 scripts. Without --target it starts a provider of its own, which runs until Ctrl-C and \
@@ -34,6 +34,13 @@ pub(super) fn command() -> Command {
         .arg(number("users", "500", "Users, each with one session"))
         .arg(number("tokens", "4000", "Access tokens, dealt out over the users"))
         .arg(number("families", "1024", "Refresh-token families, likewise"))
+        .arg(
+            Arg::new("passkeys")
+                .long("passkeys")
+                .value_name("NUMBER")
+                .value_parser(value_parser!(u32).range(0..=1_000_000))
+                .help("Users with a passkey besides, who need the target's test endpoints; 500 without, and none with --pure"),
+        )
         .arg(
             Arg::new("lifetime")
                 .long("lifetime")
@@ -63,13 +70,16 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         let number = matches.get_one::<u32>(name).copied().unwrap_or_default();
         usize::try_from(number).unwrap_or(usize::MAX)
     };
+    let is_pure = matches.get_flag("pure");
+    let passkeys = matches.get_one::<u32>("passkeys").copied().unwrap_or(if is_pure { 0 } else { 500 });
     let seed = SeedOptions {
         users: number("users"),
         tokens: number("tokens"),
         families: number("families"),
+        passkeys: usize::try_from(passkeys).unwrap_or(usize::MAX),
         session_seconds: matches.get_one::<Duration>("lifetime").map_or(7_200, Duration::as_secs),
         algorithm: matches.get_one::<Algorithm>("algorithm").copied(),
-        mix: if matches.get_flag("pure") { Mix::Pure } else { Mix::Report },
+        mix: if is_pure { Mix::Pure } else { Mix::Report },
     };
     Ok(plant_and_save(&PlantOptions { seed, provider, file }, &mut std::io::stderr())?)
 }

@@ -81,6 +81,22 @@ fn what_changes_something_wants_a_fresh_sign_in() {
 }
 
 #[test]
+fn an_address_that_says_that_something_was_done_is_no_way_around_a_fresh_sign_in() {
+    let scene = Scene::new();
+    let browser = demo(&scene);
+    let told = ["/account/password?done=password", "/account/security?done=saved"];
+    for path in told {
+        assert_eq!(browser.get(path).status, 200, "{path}");
+    }
+    scene.server.clock.advance(Duration::from_secs(601));
+    for path in told {
+        let answer = browser.get(path);
+        assert!(answer.status == 302 && answer.location().starts_with("/login?"), "{path}: {answer:?}");
+    }
+    assert_eq!(browser.get("/account/sessions?done=sessions").status, 200, "looking is free");
+}
+
+#[test]
 fn forged_forms_change_nothing() {
     let scene = Scene::new();
     let (browser, stranger) = (demo(&scene), signed_in(&scene, "other@example.com", PASSWORD));

@@ -275,6 +275,102 @@ fn mails_are_limited_per_address_and_per_sender() {
     assert_eq!(scene.mailbox.unread(), 0);
 }
 
+/// Asks for a mail to an address in one of the ways, in a browser of its own; the status of the answer.
+type Way = fn(&Scene, &str) -> u16;
+
+const WAYS: [(&str, Way); 5] = [
+    ("sign-in code", |scene, email| {
+        let browser = scene.server.browser();
+        let login = browser.get(&browser.get(&scene.rp.authorization_request().path()).location());
+        let (transaction, csrf) = hidden(&login);
+        let form = [("transaction", &*transaction), ("csrf_token", &*csrf), ("username", email)];
+        browser.post("/login/email-code", &form).status
+    }),
+    ("login API", |scene, email| {
+        let headers = [("content-type", "application/json"), ("origin", scene.server.issuer.as_str())];
+        let body = json!({ "email": email }).to_string();
+        let browser = scene.server.browser();
+        browser.send("POST", "/api/auth/email-code/send", &headers, body.as_bytes()).status
+    }),
+    ("recovery", |scene, email| {
+        let browser = scene.server.browser();
+        let (transaction, csrf) = hidden(&browser.get("/forgot-password"));
+        let form = [("transaction", &*transaction), ("csrf_token", &*csrf), ("username", email)];
+        browser.post("/forgot-password", &form).status
+    }),
+    ("registration", |scene, email| {
+        let browser = scene.server.browser();
+        submit(&browser, &browser.get("/register"), &[("email", email)]).status
+    }),
+    ("e-mail change", |scene, email| {
+        let browser = scene.server.browser();
+        let login = browser.get(&browser.get("/account").location());
+        let (transaction, csrf) = hidden(&login);
+        let form = [
+            ("transaction", &*transaction),
+            ("csrf_token", &*csrf),
+            ("username", "eve@example.com"),
+            ("password", PASSWORD),
+        ];
+        assert_eq!(browser.post("/login", &form).status, 303);
+        let csrf = browser.get("/account/email").field("csrf_token").unwrap();
+        browser.post("/account/email", &[("csrf_token", &csrf), ("email", email)]).status
+    }),
+];
+
+#[test]
+fn many_browsers_cannot_flood_one_mailbox_in_any_way() {
+    let scene = Scene::with(|options| {
+        options
+            .env("SYMBOLON_RATE_LIMITS", "on")
+            .env("SYMBOLON_RATE_LIMIT_MAIL_ADDRESS", "1000/15m")
+            .env("SYMBOLON_RATE_LIMIT_LOGIN_SUCCESS", "1000/1m")
+            .one_node()
+    });
+    scene.set(json!({ "sign_in_methods": ["password", "email_code"] }));
+    scene.user(json!({ "email": "eve@example.com", "password": PASSWORD }));
+    for (number, (name, ask)) in WAYS.into_iter().enumerate() {
+        let email = format!("ann{number}@example.com");
+        let body = json!({ "email": email, "email_verified": true, "password": PASSWORD });
+        scene.user(body);
+        for _ in 0..3 {
+            assert!(ask(&scene, &email) < 400, "{name}");
+            assert_eq!(scene.mailbox.next().to, email, "{name}");
+        }
+        for (other, ask) in WAYS {
+            assert_eq!(ask(&scene, &email), 429, "{other} after {name}");
+        }
+    }
+    assert_eq!(scene.mailbox.unread(), 0);
+}
+
+#[test]
+fn codes_on_the_pages_count_for_who_asks_and_right_ones_hardly() {
+    let scene = Scene::with(|options| {
+        options.env("SYMBOLON_RATE_LIMITS", "on").env("SYMBOLON_RATE_LIMIT_MAIL_ADDRESS", "3/15m").one_node()
+    });
+    scene.set(json!({ "sign_in_methods": ["password", "email_code"] }));
+    let person = |number: u32| {
+        let email = format!("ann{number}@example.com");
+        scene.user(json!({ "email": email, "email_verified": true }));
+        email
+    };
+    for number in 0..6 {
+        let (browser, email) = (scene.server.browser(), person(number));
+        let login = browser.get(&browser.get(&scene.rp.authorization_request().path()).location());
+        let (transaction, csrf) = hidden(&login);
+        let form = [("transaction", &*transaction), ("csrf_token", &*csrf), ("username", &*email)];
+        let page = browser.get(&browser.post("/login/email-code", &form).location());
+        let (transaction, csrf) = hidden(&page);
+        let code = scene.mailbox.next().code();
+        let form = [("transaction", &*transaction), ("csrf_token", &*csrf), ("code", &*code)];
+        assert_eq!(browser.post("/login/email-code", &form).status, 303, "{number}");
+    }
+    let (_, ask) = WAYS[0];
+    let refused = (10..20).filter(|number| ask(&scene, &person(*number)) == 429).count();
+    assert!((8..10).contains(&refused), "of codes that nobody types, {refused} of 10 were refused");
+}
+
 #[test]
 fn who_has_proven_nothing_leaves_nothing_in_the_store() {
     let scene = Scene::new();

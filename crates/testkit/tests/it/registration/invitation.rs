@@ -51,6 +51,31 @@ fn who_is_invited_by_mail_opens_one_account_with_groups_and_roles() {
 }
 
 #[test]
+fn the_audit_log_names_only_what_an_invitation_really_gave() {
+    let scene = invited_only();
+    let made = |path: &str, kind: &str, name: &str| {
+        let made = scene.server.admin("POST", path, Some(json!({ "name": name }))).json();
+        made[kind]["id"].as_str().unwrap().to_owned()
+    };
+    let (kept, gone) = (made("/groups", "group", "staff"), made("/groups", "group", "guests"));
+    let (role, gone_role) = (made("/roles", "role", "editor"), made("/roles", "role", "guest"));
+    invite(&scene, json!({ "email": ANN, "groups": [gone, kept], "roles": [gone_role, role] }));
+    for path in [format!("/groups/{gone}"), format!("/roles/{gone_role}")] {
+        assert!(scene.server.admin("DELETE", &path, None).status < 300, "{path}");
+    }
+    let browser = scene.server.browser();
+    let page = browser.get(&scene.mailbox.next().link());
+    let done = submit(&browser, &page, &[("given_name", "Ann"), ("password", PASSWORD)]);
+    assert_eq!(done.status, 303, "{done:?}");
+    let told = |event: &str, member: &str| -> Vec<String> {
+        let records = scene.audited(event);
+        records.iter().map(|record| record["detail"][member].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(told("group.member_added", "group_id"), [kept]);
+    assert_eq!(told("role.given", "role_id"), [role]);
+}
+
+#[test]
 fn a_link_that_was_handed_over_does_not_prove_the_address() {
     let scene = invited_only();
     let made = invite(&scene, json!({ "email": ANN, "send_mail": false }));

@@ -2,6 +2,7 @@
 
 mod acr;
 mod email_code;
+mod magic_link;
 mod passkey;
 mod remembered_device;
 

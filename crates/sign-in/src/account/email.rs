@@ -4,8 +4,6 @@
 //! has the session and not the mailbox cannot put somebody else's address there, and whoever has the mailbox and not the
 //! session cannot put it into somebody else's account: the code is typed, or the link opened, in the browser that asked.
 
-use std::sync::Arc;
-
 use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
 use serde::{Deserialize, Serialize};
@@ -14,15 +12,13 @@ use symbolon_crypto::secret::SecretString;
 use symbolon_mail::{Language as MailLanguage, Mail, Message};
 use symbolon_pages::{
     AccountPlace, EmailError, EmailPage, MailedCodeError, MailedCodeGoal, MailedCodePage, Notice,
-    PasswordField,
 };
 use symbolon_protocol::email_address;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::UserId;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::precis::login_key;
-use symbolon_protocol::refusal::{Details, Reason, Refusal};
-use symbolon_protocol::session::Session;
+use symbolon_protocol::refusal::Reason;
 use symbolon_protocol::sign_in::email_code::EmailCode;
 use symbolon_protocol::sign_in::mailed_code::{LIVES, MailedCode};
 use symbolon_protocol::sign_in::registration::Standing;
@@ -30,33 +26,36 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::User;
 use symbolon_store::Durable;
 
-use crate::after_answer::{after_answer, mail_language, queue};
+use super::{Person, Visitor, form, visitor};
+use crate::after_answer::{after_answer, mail_language, may_be_told, queue};
 use crate::code_attempt::{self, status};
-use crate::interaction::{Interaction, Page, Pending, PendingAuthorization, address, session_of};
-use crate::login_page::{self, append};
+use crate::interaction::{Interaction, Pending, address, session_of};
+use crate::login_page::append;
 use crate::mailed_link::{self, Mailed, OpenedLink};
 use crate::notice_page::notice;
-use crate::sign_in_goal::{AccountGoal, Freshness, SignInGoal};
-use crate::user_change::{Change, change, give_up_claim, record};
+use crate::sign_in_goal::Freshness;
+use crate::user_change::{Change, change, give_up_claim};
 use crate::{onward, recovery};
 use symbolon_app::audit::RefusedRequest;
-use symbolon_app::http::csrf::{Browser, PageForm, Purpose};
+use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect};
 use symbolon_app::rate_limit::Limited;
 use symbolon_app::registration::page_url;
 
+const PLACE: AccountPlace = AccountPlace::Profile;
+
 /// The path of the page with the address.
-pub(super) const PATH: &str = "/account/email";
+pub(in super::super) const PATH: &str = "/account/email";
 /// The path of the page that waits for the code.
-pub(super) const VERIFY: &str = "/verify-email";
+pub(in super::super) const VERIFY: &str = "/verify-email";
 /// The path of the links in mails.
-pub(super) const LINK: &str = "/verify-email/link";
+pub(in super::super) const LINK: &str = "/verify-email/link";
 /// The path of the page that says that it is done.
-pub(super) const DONE: &str = "/verify-email/done";
+pub(in super::super) const DONE: &str = "/verify-email/done";
 
 /// An address that waits to be proven for an account.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct PendingEmail {
+struct PendingEmail {
     user: UserId,
     code: MailedCode,
     #[serde(default)]
@@ -84,70 +83,37 @@ impl Mailed for PendingEmail {
     }
 }
 
-/// The person who is signed in in this browser.
-struct Person {
-    session: Arc<Session>,
-    user: Arc<User>,
-    browser: Browser,
-}
-
-impl Person {
-    /// `None` if nobody is signed in, or too long ago.
-    async fn of(call: &mut Call) -> Result<Option<Self>, Failure> {
-        let Call { context, received, durable, .. } = call;
-        let Context { app, issuer, .. } = &*context;
-        let Some((_, session)) = session_of(context, received, durable).await? else { return Ok(None) };
-        let is_fresh = Freshness::Fresh.is_met(context, &session).await?;
-        let user = app.store.user(&issuer.id, &session.user).await?;
-        let Some(user) = user.filter(|user| user.may_sign_in() && is_fresh) else { return Ok(None) };
-        let browser = Browser::of_or_new(&received.headers, issuer, &*app.random);
-        Ok(Some(Self { session, user, browser }))
-    }
-
-    fn form(&self) -> PageForm<'_> {
-        PageForm { purpose: Purpose::Email, interaction: "", sid: self.session.sid.as_str() }
-    }
-}
-
 /// `GET /account/email`
 ///
 /// # Errors
 /// [`Failure`]
-pub(super) async fn show(call: &mut Call) -> Result<Response, Failure> {
-    match Person::of(call).await? {
-        Some(person) => page(call, &person, None),
-        None => lead(call).await,
+pub(in super::super) async fn show(call: &mut Call) -> Result<Response, Failure> {
+    match visitor(call, PLACE, Freshness::Fresh).await? {
+        Visitor::Person(person) => page(call, &person, None),
+        Visitor::Stranger(answer) => Ok(answer),
     }
-}
-
-/// Leads through the sign-in page to the profile, which has the way here.
-async fn lead(call: &mut Call) -> Result<Response, Failure> {
-    let goal = SignInGoal::Account(AccountGoal::new(AccountPlace::Profile, Freshness::Fresh, None));
-    let interaction = Interaction::begin(&call.context, &call.received, PendingAuthorization::for_goal(goal));
-    login_page::ask(call, interaction, Page::Other).await
 }
 
 /// `POST /account/email`: mails a code to the address, or says there that it has an account.
 ///
 /// # Errors
 /// [`Failure`]
-pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
-    let Some(person) = Person::of(call).await? else { return lead(call).await };
-    let form = call.received.form.clone();
+pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
+    let person = match visitor(call, PLACE, Freshness::Fresh).await? {
+        Visitor::Person(person) => person,
+        Visitor::Stranger(answer) => return Ok(answer),
+    };
+    let form = form(call);
     let params = Params::parse(&form)?;
-    let Call { context, received, .. } = &*call;
-    let Context { app, issuer, remote, .. } = context;
-    let is_known = person.browser.accepts(issuer, person.form(), params.get("csrf_token")?);
-    if !(is_known && received.is_from_own_page(issuer)) {
-        let refusal = Refusal::about(Reason::PageFormExpired, Details::of_user(&person.user.id));
-        context.refused(RefusedRequest::anonymous(refusal, None));
+    if !person.accepts(call, &params, PLACE)? {
         return page(call, &person, Some(EmailError::Expired));
     }
+    let Call { context, received, .. } = &*call;
+    let Context { app, issuer, remote, .. } = context;
     let Some(email) = email_address::typed(params.get("email")?.unwrap_or_default()) else {
         return page(call, &person, Some(EmailError::Email));
     };
-    let limited = app.rate_limits.check_mail(*remote, app.now());
-    let limited = limited.and_then(|()| app.rate_limits.check_email_code(&issuer.id, email, app.now()));
+    let limited = app.rate_limits.check_mail(&issuer.id, email, *remote, app.now());
     if let Err(Limited { retry_after_seconds }) = limited {
         return page(call, &person, Some(EmailError::TooManyAttempts { retry_after_seconds }));
     }
@@ -181,7 +147,10 @@ async fn tell(context: Context, (email, user): (String, UserId), language: MailL
     let is_own = found.as_ref().is_some_and(|found| found.id == user);
     let (to, message) = match Standing::of(&email, found.as_deref()) {
         Standing::Proven if !is_own => {
-            let to = found.and_then(|found| found.email.clone()).unwrap_or(email);
+            let to = found.and_then(|found| found.email.clone()).unwrap_or_else(|| email.clone());
+            if !may_be_told(&context, &to, &email) {
+                return;
+            }
             (to, Message::AccountExists { url: page_url(issuer, recovery::PATH) })
         }
         _ => (email, message),
@@ -193,7 +162,7 @@ async fn tell(context: Context, (email, user): (String, UserId), language: MailL
 ///
 /// # Errors
 /// [`Failure`]
-pub(super) async fn show_verify(call: &mut Call) -> Result<Response, Failure> {
+pub(in super::super) async fn show_verify(call: &mut Call) -> Result<Response, Failure> {
     let Call { context, received, .. } = &*call;
     let params = Params::parse(received.encoded())?;
     if params.get("transaction")?.is_none() {
@@ -207,7 +176,7 @@ pub(super) async fn show_verify(call: &mut Call) -> Result<Response, Failure> {
 ///
 /// # Errors
 /// [`Failure`]
-pub(super) async fn link(call: &mut Call) -> Result<Response, Failure> {
+pub(in super::super) async fn link(call: &mut Call) -> Result<Response, Failure> {
     match mailed_link::open::<PendingEmail>(call)? {
         OpenedLink::Here(interaction) => {
             let to = address(&call.context, VERIFY, &interaction.seal(&call.context)?);
@@ -228,7 +197,7 @@ pub(super) async fn link(call: &mut Call) -> Result<Response, Failure> {
 ///
 /// # Errors
 /// [`Failure`]
-pub(super) async fn verify(call: &mut Call) -> Result<Response, Failure> {
+pub(in super::super) async fn verify(call: &mut Call) -> Result<Response, Failure> {
     let form = call.received.form.clone();
     let params = Params::parse(&form)?;
     let Call { context, received, .. } = &*call;
@@ -266,7 +235,7 @@ pub(super) async fn verify(call: &mut Call) -> Result<Response, Failure> {
 ///
 /// # Errors
 /// [`Failure::Internal`]
-pub(super) async fn done(call: &mut Call) -> Result<Response, Failure> {
+pub(in super::super) async fn done(call: &mut Call) -> Result<Response, Failure> {
     let to = format!("{}{PATH}", call.context.issuer.prefix);
     notice((&call.context, call.language()), StatusCode::OK, Notice::EmailProven, Some(to))
 }
@@ -275,7 +244,7 @@ pub(super) async fn done(call: &mut Call) -> Result<Response, Failure> {
 ///
 /// # Errors
 /// [`Failure`]: the store is out of reach.
-pub(super) async fn set_email(
+async fn set_email(
     context: &Context,
     id: &UserId,
     email: &str,
@@ -303,7 +272,7 @@ pub(super) async fn set_email(
             Some(_) => json!({ "email": "changed", "email_verified": true }),
             None => json!({ "email_verified": true }),
         };
-        record(context, Event::EmailProven, id, json!({ "changes": changes }));
+        context.audit_change(Event::EmailProven, id, None, json!({ "changes": changes }));
         if let Some(to) = old {
             let message = Message::EmailChanged { email: email.to_owned(), at: app.now() };
             queue(context, &Mail { to, language, user: Some(id.clone()), message }).await;
@@ -316,29 +285,26 @@ pub(super) async fn set_email(
 fn page(call: &Call, person: &Person, error: Option<EmailError>) -> Result<Response, Failure> {
     let issuer = &call.context.issuer;
     let page = EmailPage {
-        language: call.language(),
+        language: person.language,
         issuer_name: issuer.display_name(),
         email: person.user.email.clone(),
         is_verified: person.user.email_verified,
         action: format!("{}{PATH}", issuer.prefix),
-        csrf: person.browser.token(issuer, person.form()),
-        back_uri: format!("{}{}", issuer.prefix, AccountPlace::Profile.path()),
+        csrf: person.browser.token(issuer, person.form(PLACE)),
+        back_uri: format!("{}{}", issuer.prefix, PLACE.path()),
         error,
     };
-    let page = page
-        .render_for(&issuer.prefix, &issuer.brand())
-        .map_err(|error| Failure::Internal(error.to_string()))?;
     let status = match error {
         None => StatusCode::OK,
         Some(EmailError::Email) => StatusCode::BAD_REQUEST,
         Some(EmailError::TooManyAttempts { .. }) => StatusCode::TOO_MANY_REQUESTS,
         Some(EmailError::Expired) => StatusCode::FORBIDDEN,
     };
-    let mut response = html(status, page, &Policy { language: call.language(), ..Policy::default() });
+    let page = page.render_for(&issuer.prefix, &issuer.brand());
+    let mut response = person.page(&call.context, status, page)?;
     if let Some(EmailError::TooManyAttempts { retry_after_seconds }) = error {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(retry_after_seconds));
     }
-    append(response.headers_mut(), person.browser.cookie(issuer));
     Ok(response)
 }
 
@@ -355,7 +321,8 @@ fn code_page(
         goal: MailedCodeGoal::Email,
         email: interaction.pending.code.email().to_owned(),
         is_proven: interaction.pending.is_proven,
-        password: PasswordField::Absent,
+        code: None,
+        asks_password: false,
         action: format!("{}{VERIFY}", context.issuer.prefix),
         transaction: interaction.seal(context)?,
         csrf: interaction.csrf_token(context, Purpose::MailedCode, ""),

@@ -1,0 +1,155 @@
+//! Clients and their settings.
+
+use serde_json::{Value, json};
+use symbolon_protocol::client_secret::LONGEST_KEPT;
+use symbolon_protocol::redirect_uri::RedirectUriForm;
+use symbolon_protocol::sign_in::acr::Acr;
+use symbolon_protocol::token::access_token::AccessTokenTyp;
+
+use super::super::super::operation::reference;
+use super::{
+    Schemas, algorithm, bulk_of, claims, extended, flag, id_token_claims, list, number, object, optional,
+    pkce, require_pkce, second_factor, seconds, secret, shown_only, text, texts, time,
+};
+
+fn access_token_typ() -> Value {
+    json!({ "type": "string", "enum": [AccessTokenTyp::AtJwt, AccessTokenTyp::Jwt] })
+}
+
+fn acr_values() -> Value {
+    json!({ "type": "array", "items": { "type": "string", "enum": Acr::ALL.map(Acr::as_str) } })
+}
+
+pub(super) fn clients() -> Schemas {
+    let settings = [
+        ("code_lifetime", seconds()),
+        ("access_token_lifetime", seconds()),
+        ("id_token_lifetime", seconds()),
+        ("refresh_token_idle_lifetime", seconds()),
+        ("refresh_token_absolute_lifetime", seconds()),
+        ("refresh_token_rotation", flag()),
+        ("refresh_retry_window", seconds()),
+        ("pkce", pkce()),
+        ("require_pkce", require_pkce()),
+        ("access_token_typ", access_token_typ()),
+        ("audience_is_issuer", flag()),
+        ("id_token_claims", id_token_claims()),
+        ("second_factor", second_factor()),
+        ("claims", claims::definitions()),
+    ];
+    let overrides = object(&[], &settings);
+    let method = json!({
+        "type": "string",
+        "enum": ["client_secret_basic", "client_secret_post", "private_key_jwt", "none"],
+    });
+    let shared = object(
+        &["client_name"],
+        &[
+            ("client_id", text()),
+            ("client_name", text()),
+            ("redirect_uris", texts()),
+            ("redirect_uri_forms", forms()),
+            ("post_logout_redirect_uris", texts()),
+            ("backchannel_logout_uri", text()),
+            ("backchannel_logout_session_required", flag()),
+            ("frontchannel_logout_uri", text()),
+            ("frontchannel_logout_session_required", flag()),
+            ("grant_types", texts()),
+            ("response_types", texts()),
+            ("scope", text()),
+            ("token_endpoint_auth_method", method),
+            ("jwks", json!({ "type": "object" })),
+            ("subject_type", json!({ "type": "string", "enum": ["public"] })),
+            ("token_endpoint_auth_signing_alg", algorithm()),
+            ("id_token_signed_response_alg", algorithm()),
+            ("access_token_signed_response_alg", algorithm()),
+            ("is_trusted", flag()),
+            ("skip_consent", flag()),
+            ("token_exchange_allowed", flag()),
+            ("allowed_token_exchange_resources", texts()),
+            ("allowed_subject_token_clients", texts()),
+            ("delegation_mode", json!({ "type": "string", "enum": ["delegation", "impersonation", "none"] })),
+            ("audiences", texts()),
+            ("access_token_audiences", texts()),
+            ("allowed_redirect_origins", texts()),
+            ("default_max_age", seconds()),
+            ("default_acr_values", acr_values()),
+            ("settings", overrides),
+            ("logo_uri", text()),
+            ("client_uri", text()),
+            ("policy_uri", text()),
+            ("tos_uri", text()),
+            ("contacts", texts()),
+            ("application_type", text()),
+            ("software_id", text()),
+            ("software_version", text()),
+            ("sector_identifier_uri", text()),
+            ("allow_claims_without_scope", flag()),
+        ],
+    );
+    let kept_secret = [
+        ("id", text()),
+        ("created_at", optional(&time())),
+        ("expires_at", optional(&time())),
+        ("last_used_at", optional(&time())),
+    ];
+    let kept_secrets = list(object(&kept_secret.each_ref().map(|(name, _)| *name), &kept_secret));
+    let shown = extended(
+        &shared,
+        &["client_id"],
+        &[("client_secrets", kept_secrets.clone()), ("created_at", time()), ("updated_at", time())],
+    );
+    let secrets = [("client_secret", secret()), ("client_secret_expires_at", number())];
+    let with_secret = extended(&shown, &[], &secrets);
+    let registration =
+        object(&["client"], &[("client", reference("ClientWithSecret")), ("warnings", texts())]);
+    let accepted = [
+        ("client_secret", secret()),
+        ("client_secrets", shown_only(kept_secrets)),
+        ("client_secret_expires_at", shown_only(number())),
+        ("client_id_issued_at", shown_only(number())),
+        ("created_at", shown_only(time())),
+        ("updated_at", shown_only(time())),
+    ];
+    // A setting may also stand beside `settings`; it is shown in `settings` alone.
+    let metadata = extended(&extended(&shared, &[], &accepted), &[], &settings);
+    let claims = json!({ "type": "object" });
+    let is_cut = json!({
+        "type": "boolean",
+        "description": "Whether the user has more groups or roles than tokens carry, so that some are left out.",
+    });
+    let failure = object(&["name", "why"], &[("name", text()), ("destination", text()), ("why", text())]);
+    let preview = object(
+        &["scope", "id_token", "access_token", "userinfo", "introspection", "is_cut", "failures"],
+        &[
+            ("scope", text()),
+            ("id_token", optional(&claims)),
+            ("access_token", claims.clone()),
+            ("userinfo", optional(&claims)),
+            ("introspection", claims),
+            ("is_cut", is_cut),
+            ("failures", list(failure)),
+        ],
+    );
+    vec![
+        ("BulkClient", bulk_of(&registration)),
+        ("Registration", registration),
+        ("ClientMetadata", metadata),
+        ("RegenerateSecret", object(&[], &[("keep_old_seconds", kept_for())])),
+        ("ClientWithSecret", with_secret),
+        ("TokenPreview", preview),
+        ("Client", shown),
+    ]
+}
+
+/// Forms of redirect URIs that a client may be allowed.
+fn forms() -> Value {
+    list(json!({ "type": "string", "enum": RedirectUriForm::ALL.map(RedirectUriForm::as_str) }))
+}
+
+/// How long an old secret stays alive.
+fn kept_for() -> Value {
+    let most = LONGEST_KEPT.as_secs();
+    let about = "Seconds for which the old secret stays alive beside the new one; 0 without.";
+    json!({ "type": "integer", "minimum": 0, "maximum": most, "description": about })
+}

@@ -1,0 +1,114 @@
+//! Settings of an issuer.
+
+use serde_json::{Value, json};
+use symbolon_protocol::sign_in::puzzle;
+use symbolon_protocol::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
+use symbolon_protocol::ui_locale::UiLocale;
+
+use super::super::super::operation::reference;
+use super::super::super::script_members::ID_JAG;
+use super::{
+    Schemas, algorithm, claims, flag, id_token_claims, list, number, object, optional, pkce, require_pkce,
+    second_factor, seconds, text, time, without_effect,
+};
+
+fn sign_in_methods() -> Value {
+    json!({
+        "type": ["array", "null"],
+        "minItems": 1,
+        "items": { "type": "string", "enum": ["password", "passkey", "email_code", "magic_link"] },
+        "description": "`null`: password and passkey, and `email_code` where mail is configured.",
+    })
+}
+
+fn registration() -> Value {
+    json!({ "type": ["string", "null"], "enum": ["closed", "open", "invited", null] })
+}
+
+fn branding() -> Value {
+    let colour = || json!({ "type": "string", "pattern": "^#[0-9A-Fa-f]{6}$" });
+    let line = |most: u32| json!({ "type": "string", "minLength": 1, "maxLength": most });
+    object(
+        &[],
+        &[
+            ("name", optional(&line(80))),
+            ("accent", optional(&object(&["light", "dark"], &[("light", colour()), ("dark", colour())]))),
+            ("help_uri", optional(&text())),
+            ("policy_uri", optional(&text())),
+            ("tos_uri", optional(&text())),
+            ("intro", optional(&line(500))),
+            ("foot", optional(&line(500))),
+        ],
+    )
+}
+
+fn subject_token_types() -> Value {
+    json!({ "type": "array", "minItems": 1, "items": { "type": "string", "enum": [ACCESS_TOKEN_TYPE, JWT_TYPE] } })
+}
+
+pub(super) fn settings() -> Schemas {
+    let lifetimes =
+        ["code", "access_token", "id_token", "refresh_token_idle", "refresh_token_absolute", "session"];
+    let settings = object(
+        &[],
+        &[
+            ("lifetimes", object(&[], &lifetimes.map(|name| (name, seconds())))),
+            ("refresh_token_rotation", flag()),
+            ("refresh_retry_window", seconds()),
+            ("pkce", pkce()),
+            ("require_pkce", require_pkce()),
+            ("audience_is_issuer", flag()),
+            ("id_token_claims", id_token_claims()),
+            ("second_factor", second_factor()),
+            ("sign_in_methods", sign_in_methods()),
+            ("sign_in_page", json!({ "type": "string", "enum": ["all_at_once", "identifier_first"] })),
+            ("offer_passkey", flag()),
+            ("remember_device_days", number()),
+            ("registration", registration()),
+            ("registration_puzzle", json!({ "type": "integer", "minimum": 0, "maximum": puzzle::MOST_BITS })),
+            ("branding", branding()),
+            ("default_language", json!({ "type": "string", "enum": UiLocale::ALL.map(UiLocale::tag) })),
+            ("claims", claims::definitions()),
+            ("signing_algorithm", algorithm()),
+            ("key_rotation_days", number()),
+            ("token_exchange", flag()),
+            ("token_exchange_subject_token_types", subject_token_types()),
+            ("token_exchange_max_targets", number()),
+            ("introspection_strict", flag()),
+            ("introspection_audience", optional(&text())),
+            ("audit_days", number()),
+            ("login_api_origins", json!({ "type": "array", "items": { "type": "string" }, "maxItems": 50 })),
+            ("password_work_kib", optional(&number())),
+            ("self_deletion", flag()),
+            ("session_management", flag()),
+            ("attributes", list(reference("AttributeDefinition"))),
+        ],
+    );
+    let introspection = [("strictValidation", flag()), ("expectedAudience", optional(&text()))];
+    let exchange = [
+        ("enabled", flag()),
+        ("allowedSubjectTokenTypes", subject_token_types()),
+        ("maxResourceParams", number()),
+        ("maxAudienceParams", number()),
+        ("idJag", cross_domain()),
+    ];
+    vec![
+        ("IssuerSettings", settings),
+        (
+            "IssuerSettingsInEffect",
+            object(
+                &["settings"],
+                &[("settings", reference("IssuerSettings")), ("signs_from", optional(&time()))],
+            ),
+        ),
+        ("IntrospectionValidation", object(&["strictValidation"], &introspection)),
+        ("TokenExchangeSettings", object(&[], &exchange)),
+    ]
+}
+
+/// Identity assertions for another domain: not supported, so they can only be off.
+fn cross_domain() -> Value {
+    let mut members = vec![("enabled", json!({ "type": "boolean", "const": false }))];
+    members.extend(ID_JAG.map(|name| (name, without_effect())));
+    object(&[], &members)
+}

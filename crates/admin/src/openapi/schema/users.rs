@@ -1,0 +1,123 @@
+//! Users, invitations, authenticators and sessions.
+
+use serde_json::{Value, json};
+use symbolon_protocol::user_claims::PROFILE_CLAIMS;
+
+use super::{
+    Schemas, attributes, bulk, extended, flag, list, number, object, optional, seconds, secret, shown_only,
+    text, texts, time, without_effect,
+};
+
+pub(super) fn users() -> Schemas {
+    let address = ["formatted", "street_address", "locality", "region", "postal_code", "country"];
+    let claims: Vec<_> =
+        PROFILE_CLAIMS.iter().copied().chain(["phone_number"]).map(|name| (name, text())).collect();
+    let base = object(
+        &[],
+        &[
+            ("email", json!({ "type": "string", "format": "email" })),
+            ("email_verified", flag()),
+            ("phone_number_verified", flag()),
+            ("address", object(&[], &address.map(|name| (name, text())))),
+            ("attributes", attributes::values()),
+            ("active", flag()),
+        ],
+    );
+    let record = extended(&base, &[], &claims);
+    let hash = "A hash that this or another system made: a PHC string, or one of the forms in \
+                docs/reference/password-hashes.md.";
+    let hash = json!({ "type": "string", "format": "password", "description": hash });
+    let password = [("password", secret()), ("password_hash", hash.clone())];
+    let other_names = ["enabled", "is_active", "disabled", "blocked"].map(|name| (name, flag()));
+    let accepted = [
+        ("id", text()),
+        ("created_at", shown_only(time())),
+        ("updated_at", shown_only(time())),
+        ("user_type", without_effect()),
+    ];
+    let taken = extended(&extended(&record, &[], &other_names), &[], &accepted);
+    let shown = extended(&record, &["id"], &[("id", text()), ("created_at", time()), ("updated_at", time())]);
+    let named = object(&["id"], &[("id", text()), ("email", optional(&text()))]);
+    let grant = [
+        ("client_id", text()),
+        ("client_name", optional(&text())),
+        ("scope", text()),
+        ("since", time()),
+        ("last_used_at", optional(&time())),
+        ("offline", flag()),
+        ("refresh_tokens", number()),
+    ];
+    vec![
+        ("NewUser", extended(&taken, &[], &password)),
+        ("BulkUser", bulk("user", &named)),
+        ("UserRecord", taken),
+        ("ExportedUser", extended(&shown, &[], &[("password_hash", hash)])),
+        ("User", shown),
+        (
+            "NewPassword",
+            extended(&object(&[], &password), &[], &[("sign_out", flag()), ("end_sessions", flag())]),
+        ),
+        ("LeftAlive", object(&["sessions", "grants"], &[("sessions", number()), ("grants", number())])),
+        ("Grant", object(&grant.each_ref().map(|(name, _)| *name), &grant)),
+        ("Authenticators", authenticators()),
+        ("NewInvitation", new_invitation()),
+        ("MadeInvitation", made_invitation()),
+        (
+            "Consent",
+            object(
+                &["client_id", "scope", "granted_at"],
+                &[("client_id", text()), ("scope", text()), ("granted_at", time())],
+            ),
+        ),
+    ]
+}
+
+fn new_invitation() -> Value {
+    object(
+        &["email"],
+        &[
+            ("email", json!({ "type": "string", "format": "email" })),
+            ("groups", texts()),
+            ("roles", texts()),
+            ("lifetime", seconds()),
+            ("send_mail", flag()),
+            ("language", text()),
+        ],
+    )
+}
+
+fn made_invitation() -> Value {
+    let invitation = object(
+        &["id", "email", "groups", "roles", "expires_at"],
+        &[("id", text()), ("email", text()), ("groups", texts()), ("roles", texts()), ("expires_at", time())],
+    );
+    object(&["invitation"], &[("invitation", invitation), ("queued", flag()), ("link", text())])
+}
+
+fn authenticators() -> Value {
+    let passkey = [
+        ("id", text()),
+        ("name", text()),
+        ("is_synced", flag()),
+        ("created_at", time()),
+        ("last_used_at", optional(&time())),
+    ];
+    let passkey = object(&passkey.each_ref().map(|(name, _)| *name), &passkey);
+    let totp = optional(&object(&["added_at"], &[("added_at", time())]));
+    let all = [("passkeys", list(passkey)), ("totp", totp), ("recovery_codes", number())];
+    object(&all.each_ref().map(|(name, _)| *name), &all)
+}
+
+pub(super) fn sessions() -> Schemas {
+    let session = [
+        ("sid", text()),
+        ("user_id", text()),
+        ("auth_time", time()),
+        ("created_at", time()),
+        ("expires_at", time()),
+        ("last_used_at", time()),
+        ("amr", texts()),
+        ("clients", texts()),
+    ];
+    vec![("Session", object(&session.each_ref().map(|(name, _)| *name), &session))]
+}

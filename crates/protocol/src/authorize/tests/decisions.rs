@@ -1,0 +1,277 @@
+//! What a request needs, by what was done so far.
+
+use super::*;
+
+/// The situation that a case of the table below starts from: signed in, consented, nothing special.
+struct Case {
+    changes: Vec<(&'static str, &'static str)>,
+    client: Client,
+    session: Option<Session>,
+    consent: Option<Consent>,
+    hint: IdTokenHint,
+    signed_in_at: Option<Timestamp>,
+    allowed: Option<(UserId, Scope)>,
+    stays_at: Option<Sid>,
+}
+
+impl Case {
+    fn new(changes: &[(&'static str, &'static str)]) -> Self {
+        let consent = Consent { scope: scope("openid profile offline_access"), granted_at: NOW };
+        Self {
+            changes: changes.to_vec(),
+            client: client(),
+            session: Some(session()),
+            consent: Some(consent),
+            hint: IdTokenHint::Absent,
+            signed_in_at: None,
+            allowed: None,
+            stays_at: None,
+        }
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
+    fn decide(&self) -> Decision {
+        let text = query(&self.changes);
+        let params = Params::parse(text.as_bytes()).unwrap();
+        let request =
+            AuthorizationRequest::check(&params, &self.client, (ISSUER, &IssuerSettings::default())).unwrap();
+        let session = self.session.as_ref().map(|session| (session, self.consent.as_ref()));
+        let done = InteractionSoFar {
+            signed_in_at: self.signed_in_at,
+            allowed: self.allowed.as_ref().map(|(u, s)| (u, s)),
+            stays_at: self.stays_at.as_ref(),
+        };
+        decide(&request, &self.client, session, &self.hint, done, NOW)
+    }
+
+    #[track_caller]
+    fn issues(self, expected: &str) {
+        assert_eq!(self.decide(), Decision::Issue { scope: scope(expected) });
+    }
+
+    #[track_caller]
+    fn asks_login(self, reauthenticate: bool) {
+        assert_eq!(self.decide(), Decision::Login { reauthenticate });
+    }
+
+    #[track_caller]
+    fn asks_consent(self, expected: &str) {
+        assert_eq!(self.decide(), Decision::Consent { scopes: scope(expected) });
+    }
+
+    #[track_caller]
+    fn fails(self, expected: ErrorCode) {
+        let Decision::Error(OAuthError { code, .. }) = self.decide() else { panic!("{:?}", self.decide()) };
+        assert_eq!(code, expected);
+    }
+}
+
+fn alice(allowed: &str) -> Option<(UserId, Scope)> {
+    Some((UserId::trusted("alice"), scope(allowed)))
+}
+
+const NONE: (&str, &str) = ("prompt", "none");
+
+#[test]
+fn a_live_session_with_consent_is_enough() {
+    Case::new(&[]).issues("openid profile");
+    Case::new(&[NONE]).issues("openid profile");
+}
+
+#[test]
+fn without_a_live_session_the_person_signs_in() {
+    let expired = |case: &mut Case| case.session.as_mut().unwrap().expires_at = NOW;
+    Case::new(&[]).with(|case| case.session = None).asks_login(false);
+    Case::new(&[]).with(expired).asks_login(false);
+    Case::new(&[NONE]).with(|case| case.session = None).fails(ErrorCode::LoginRequired);
+    Case::new(&[NONE]).with(expired).fails(ErrorCode::LoginRequired);
+}
+
+#[test]
+fn an_old_sign_in_is_renewed_once() {
+    let done = |case: &mut Case| case.signed_in_at = case.session.as_ref().map(|session| session.auth_time);
+    Case::new(&[("max_age", "600")]).issues("openid profile");
+    Case::new(&[("max_age", "599")]).asks_login(true);
+    Case::new(&[("max_age", "599")]).with(done).issues("openid profile");
+    Case::new(&[("max_age", "0")]).with(done).issues("openid profile");
+    Case::new(&[("max_age", "599"), NONE]).fails(ErrorCode::LoginRequired);
+    Case::new(&[]).with(|case| case.client.default_max_age = Some(1)).asks_login(true);
+    Case::new(&[("max_age", "700")])
+        .with(|case| case.client.default_max_age = Some(1))
+        .issues("openid profile");
+}
+
+#[test]
+fn prompt_login_forces_one_sign_in() {
+    for prompt in ["login", "select_account", "login select_account"] {
+        Case::new(&[("prompt", prompt)]).asks_login(true);
+        let done = |case: &mut Case| case.signed_in_at = case.session.as_ref().map(|s| s.auth_time);
+        Case::new(&[("prompt", prompt)]).with(done).issues("openid profile");
+    }
+    // A session that is older than the sign-in of this transaction is another one: it does not count.
+    Case::new(&[("prompt", "login")]).with(|case| case.signed_in_at = Some(NOW)).asks_login(true);
+}
+
+/// Issued to another client: nothing asks for this one (OpenID Connect Core 3.1.2.1).
+fn hint(sub: &str) -> IdTokenHint {
+    IdTokenHint::IdToken(IdTokenHintClaims {
+        sub: UserId::trusted(sub),
+        sid: None,
+        aud: ClientId::trusted("another-rp"),
+    })
+}
+
+#[test]
+fn a_hint_at_another_user_is_not_ignored() {
+    let other = |case: &mut Case| case.hint = hint("bob");
+    Case::new(&[NONE]).with(|case| case.hint = hint("alice")).issues("openid profile");
+    Case::new(&[NONE]).with(other).fails(ErrorCode::LoginRequired);
+    Case::new(&[]).with(other).asks_login(true);
+    Case::new(&[])
+        .with(other)
+        .with(|case| case.signed_in_at = case.session.as_ref().map(|session| session.auth_time))
+        .fails(ErrorCode::LoginRequired);
+    Case::new(&[]).with(|case| case.hint = IdTokenHint::Unverifiable).issues("openid profile");
+    Case::new(&[NONE]).with(|case| case.hint = IdTokenHint::Unverifiable).fails(ErrorCode::LoginRequired);
+    // A hint alone never stands in for a session.
+    Case::new(&[NONE])
+        .with(|case| (case.session, case.hint) = (None, hint("alice")))
+        .fails(ErrorCode::LoginRequired);
+}
+
+#[test]
+fn consent_is_asked_for_what_is_not_covered() {
+    let more = ("scope", "openid profile email");
+    Case::new(&[more]).asks_consent("openid profile email");
+    Case::new(&[more, NONE]).fails(ErrorCode::ConsentRequired);
+    Case::new(&[]).with(|case| case.consent = None).asks_consent("openid profile");
+    Case::new(&[more, NONE]).with(|case| case.client.skip_consent = true).issues("openid profile email");
+    Case::new(&[more]).with(|case| case.allowed = alice("openid email")).issues("openid email");
+    let bob = |case: &mut Case| case.allowed = Some((UserId::trusted("bob"), scope("openid email")));
+    Case::new(&[more]).with(bob).asks_consent("openid profile email");
+    Case::new(&[more]).with(|case| case.allowed = alice("phone")).fails(ErrorCode::AccessDenied);
+}
+
+/// RFC 8252 8.6.
+#[test]
+fn a_remembered_consent_is_no_answer_to_any_program() {
+    fn native(case: &mut Case) {
+        case.client.token_endpoint_auth_method = TokenEndpointAuthMethod::None;
+        case.client.redirect_uris.push("com.example.app:/cb".to_owned());
+    }
+    let registered = ("redirect_uri", "http://127.0.0.1/cb");
+    for redirect_uri in ["http://127.0.0.1:6666/cb", "com.example.app:/cb"] {
+        let to = ("redirect_uri", redirect_uri);
+        Case::new(&[to]).with(native).asks_consent("openid profile");
+        Case::new(&[to, NONE]).with(native).fails(ErrorCode::ConsentRequired);
+        let said_so = |case: &mut Case| case.allowed = alice("openid");
+        Case::new(&[to]).with(native).with(said_so).issues("openid");
+        Case::new(&[to]).with(native).with(|case| case.client.skip_consent = true).issues("openid profile");
+    }
+    Case::new(&[registered, NONE]).with(native).issues("openid profile");
+    Case::new(&[NONE]).with(native).issues("openid profile");
+    let confidential = ("redirect_uri", "http://127.0.0.1:6666/cb");
+    Case::new(&[confidential, NONE]).issues("openid profile");
+}
+
+#[test]
+fn prompt_consent_forces_one_page_but_not_for_clients_that_skip_it() {
+    let prompt = ("prompt", "consent");
+    Case::new(&[prompt]).asks_consent("openid profile");
+    Case::new(&[prompt]).with(|case| case.allowed = alice("openid profile")).issues("openid profile");
+    Case::new(&[prompt]).with(|case| case.client.skip_consent = true).issues("openid profile");
+}
+
+#[test]
+fn offline_access_needs_refresh_tokens_and_consent() {
+    let asked = ("scope", "openid offline_access");
+    let never_asked = |case: &mut Case| {
+        case.consent = Some(Consent { scope: scope("openid profile"), granted_at: NOW });
+    };
+    Case::new(&[asked]).issues("openid offline_access");
+    Case::new(&[asked, NONE]).issues("openid offline_access");
+    Case::new(&[asked]).with(never_asked).asks_consent("openid offline_access");
+    Case::new(&[asked]).with(never_asked).with(|case| case.allowed = alice("openid")).issues("openid");
+    Case::new(&[asked, NONE]).with(never_asked).issues("openid");
+    Case::new(&[asked, ("prompt", "consent")]).asks_consent("openid offline_access");
+    Case::new(&[asked]).with(|case| case.client.skip_consent = true).issues("openid offline_access");
+    Case::new(&[asked])
+        .with(|case| case.client.skip_consent = true)
+        .with(|case| case.client.grant_types = vec![GrantType::AuthorizationCode])
+        .issues("openid");
+    Case::new(&[("scope", "offline_access"), NONE]).with(never_asked).fails(ErrorCode::InvalidScope);
+}
+
+/// RFC 6749 3.3: a pre-defined default.
+#[test]
+fn without_scope_the_registered_ones_are_asked_for_but_no_offline_access() {
+    let whole = |case: &mut Case| case.client.skip_consent = true;
+    Case::new(&[("scope", "")]).with(whole).issues("openid profile email");
+    Case::new(&[("scope", "")]).asks_consent("openid profile email");
+    let narrow = |case: &mut Case| case.client.scope = scope("profile");
+    Case::new(&[("scope", "")]).with(whole).with(narrow).issues("profile");
+}
+
+#[test]
+fn a_scope_that_leads_to_nothing_is_refused_by_what_may_be_asked_for() {
+    for (asked, registered, told) in [
+        ("admin", "openid email", "; the client may ask for: openid email"),
+        ("", "offline_access", "scope is missing, and no registered scope can stand in for it"),
+        ("", "", "; there is no scope that the client may ask for here"),
+    ] {
+        let client = Client { scope: scope(registered), ..client() };
+        let text = query(&[("scope", asked)]);
+        let params = Params::parse(text.as_bytes()).unwrap();
+        match AuthorizationRequest::check(&params, &client, (ISSUER, &IssuerSettings::default())) {
+            Err(Rejection::Redirect(_, error)) => {
+                assert_eq!(error.code, ErrorCode::InvalidScope, "{asked}");
+                assert!(error.description.contains(told), "{error}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn unknown_scopes_are_dropped() {
+    Case::new(&[("scope", "openid admin profile")]).issues("openid profile");
+}
+
+#[test]
+fn a_session_without_a_second_factor_is_not_enough_where_one_is_required() {
+    let required = |case: &mut Case| case.client.settings.second_factor = Some(SecondFactor::Required);
+    Case::new(&[]).with(required).asks_login(true);
+    Case::new(&[NONE]).with(required).fails(ErrorCode::LoginRequired);
+    let proven = |case: &mut Case| {
+        let session = case.session.as_mut().unwrap();
+        session.amr = session.amr.with(AuthenticationMethod::Mfa);
+    };
+    Case::new(&[]).with(required).with(proven).issues("openid profile");
+}
+
+/// OpenID Connect Core 3.1.2.1, 5.5.1.1: the classes are voluntary.
+#[test]
+fn a_request_for_a_class_asks_for_one_factor_more_and_is_answered_without() {
+    const TWO: (&str, &str) = ("acr_values", "urn:symbolon:acr:2");
+    assert_eq!(Case::new(&[TWO]).decide(), Decision::StepUp);
+    let by_default =
+        |case: &mut Case| case.client.default_acr_values = RequestedAcr::parse("phr urn:symbolon:acr:2");
+    assert_eq!(Case::new(&[]).with(by_default).decide(), Decision::StepUp);
+    Case::new(&[("acr_values", "urn:symbolon:acr:1")]).with(by_default).issues("openid profile");
+    Case::new(&[("acr_values", "gold")]).issues("openid profile");
+    Case::new(&[TWO, NONE]).issues("openid profile");
+    Case::new(&[TWO]).with(|case| case.stays_at = Some(session().sid)).issues("openid profile");
+    Case::new(&[TWO])
+        .with(|case| case.stays_at = Some(Sid::trusted("another")))
+        .with(|case| case.session = None)
+        .asks_login(false);
+    let proven = |case: &mut Case| {
+        let session = case.session.as_mut().unwrap();
+        session.amr = session.amr.with(AuthenticationMethod::Mfa);
+    };
+    Case::new(&[TWO]).with(proven).issues("openid profile");
+}

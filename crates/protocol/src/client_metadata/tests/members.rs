@@ -1,0 +1,363 @@
+//! What the metadata may say.
+
+use super::*;
+
+#[test]
+fn creation_answers_with_everything_and_the_secret_once() {
+    let made = made(readme());
+    let shown = Value::Object(made.view());
+    let secret = shown["client_secret"].as_str().unwrap();
+    assert!(secret.len() >= LONG);
+    assert!(secret.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-'));
+    assert_eq!(digests(&made.client), [secret_digest(secret).0]);
+    assert_eq!(shown["client_id"].as_str().unwrap().len(), 23);
+    assert_eq!(shown["response_types"], json!(["code"]));
+    assert_eq!(shown["token_endpoint_auth_method"], "client_secret_basic");
+    assert_eq!(shown["subject_type"], "public");
+    assert_eq!(shown["skip_consent"], true);
+    assert_eq!(shown["is_trusted"], false);
+    assert_eq!(shown["token_exchange_allowed"], true);
+    assert_eq!(shown["created_at"], json!(NOW));
+    assert!(!view(&made.client).contains_key("client_secret"), "only on creation");
+}
+
+#[test]
+fn defaults_of_the_contract() {
+    let least = json!({"client_name": "x", "redirect_uris": ["https://rp.example/"]});
+    let client = made(object(least)).client;
+    assert_eq!(client.grant_types, [GrantType::AuthorizationCode]);
+    assert_eq!(client.scope.as_str(), "openid profile email");
+    assert_eq!(client.token_endpoint_auth_method, TokenEndpointAuthMethod::ClientSecretBasic);
+    assert!(!client.skip_consent && !client.token_exchange.allowed);
+    assert_eq!(client.token_exchange.targets, None, "none lets it name any");
+    assert_eq!(client.token_exchange.delegation_mode, DelegationMode::Delegation);
+}
+
+#[test]
+fn refusals_name_the_member() {
+    let table = [
+        ("client_name", json!(null)),
+        ("client_name", json!("")),
+        ("client_name", json!(7)),
+        ("client_name", json!("a\u{0}b")),
+        ("client_id", json!("a b")),
+        ("redirect_uris", json!([])),
+        ("redirect_uris", json!("https://rp.example")),
+        ("redirect_uris", json!(["/cb"])),
+        ("redirect_uris", json!(["https://rp.example/#x"])),
+        ("redirect_uris", json!(["javascript:alert(1)"])),
+        ("post_logout_redirect_uris", json!(["http://rp.example"])),
+        ("grant_types", json!(["password"])),
+        ("response_types", json!(["token"])),
+        ("scope", json!("a\"b")),
+        ("token_endpoint_auth_method", json!("client_secret_jwt")),
+        ("jwks_uri", json!("https://rp.example/jwks")),
+        ("jwks", json!({"keys": [{"kty": "RSA", "n": "AQAB", "e": "AQAB", "d": "AQAB"}]})),
+        ("subject_type", json!("pairwise")),
+        ("token_endpoint_auth_signing_alg", json!("HS256")),
+        ("dpop_bound_access_tokens", json!(true)),
+        ("id_token_encrypted_response_alg", json!("RSA-OAEP-256")),
+        ("backchannel_logout_uri", json!("http://rp.example/logout")),
+        ("backchannel_logout_uri", json!("https://rp.example/logout#x")),
+        ("backchannel_logout_uri", json!("https://user@rp.example/logout")),
+        ("backchannel_logout_uri", json!("com.example.app:/logout")),
+        ("backchannel_logout_uri", json!(["https://rp.example/logout"])),
+        ("backchannel_logout_session_required", json!("yes")),
+        ("frontchannel_logout_uri", json!("https://other.example/logout")),
+        ("frontchannel_logout_uri", json!("javascript:alert(1)")),
+        ("id_token_signed_response_alg", json!("none")),
+        ("allowed_redirect_origins", json!(["https://rp.example/path"])),
+        ("default_max_age", json!(-1)),
+        ("settings", json!({"access_token_lifetime": "1h"})),
+        ("require_auth_time", json!(true)),
+        ("settings.code_lifetime", json!(null)),
+        ("client_secret", json!("short")),
+        ("client_secret", json!("fifteen-letters")),
+        ("client_secret", json!("abcdefg".repeat(9))),
+        ("client_secret", json!("a secret with spaces, that is long enough")),
+        ("logo_uri", json!("javascript:alert(1)")),
+        ("policy_uri#de", json!("javascript:alert(1)")),
+        ("client_name#de", json!("")),
+        ("client_name#de", json!(7)),
+        ("delegation_mode", json!("both")),
+        ("skip_consent", json!("yes")),
+        ("redirect_uri_forms", json!(["anything"])),
+        ("redirect_uri_forms", json!("wildcard_host")),
+    ];
+    for (name, value) in table {
+        let metadata = match name {
+            "settings.code_lifetime" => with("settings", json!({"code_lifetime": 601})),
+            name => with(name, value),
+        };
+        let error = create(metadata, NOW, &SeededRandom::new(1)).map(|_| ()).unwrap_err();
+        assert_eq!(error.code, ErrorCode::InvalidRequest, "{name}");
+        assert!(error.description.starts_with(name), "{name}: {error}");
+    }
+}
+
+#[test]
+fn members_that_no_client_has_are_refused_by_the_nearest_name() {
+    let first = made(readme()).client;
+    let table = [
+        ("redirect_uri", json!(["https://rp.example/"]), "redirect_uri", Some("redirect_uris")),
+        ("name", json!("x"), "name", Some("client_name")),
+        ("enabled", json!(false), "enabled", None),
+        ("skip_consnet", json!(null), "skip_consnet", Some("skip_consent")),
+        (
+            "settings",
+            json!({"acces_token_lifetime": null}),
+            "settings.acces_token_lifetime",
+            Some("settings.access_token_lifetime"),
+        ),
+    ];
+    for (name, value, unknown, nearest) in table {
+        let mut expected = format!("unknown member \"{unknown}\"");
+        if let Some(nearest) = nearest {
+            expected.push_str(&format!("; did you mean \"{nearest}\"?"));
+        }
+        let patched = [(name.to_owned(), value.clone())].into_iter().collect();
+        let refusals = [
+            create(with(name, value.clone()), NOW, &SeededRandom::new(1)),
+            replace(&first, with(name, value), NOW, &SeededRandom::new(1)),
+            patch(&first, patched, NOW, &SeededRandom::new(1)),
+        ];
+        for refused in refusals {
+            assert_eq!(refused.map(|_| ()).unwrap_err().description, expected);
+        }
+    }
+}
+
+#[test]
+fn a_setting_may_stand_beside_the_metadata() {
+    let client = made(with("refresh_token_rotation", json!(false))).client;
+    assert_eq!(client.settings.refresh_token_rotation, Some(false));
+    let change = object(json!({"code_lifetime": 30, "settings": {"id_token_lifetime": 60}}));
+    let client = patch(&client, change, NOW, &SeededRandom::new(2)).unwrap().client;
+    let settings = (client.settings.code_lifetime, client.settings.id_token_lifetime);
+    assert_eq!((settings, client.settings.refresh_token_rotation), ((Some(30), Some(60)), Some(false)));
+    let change = object(json!({"refresh_token_rotation": null}));
+    let client = patch(&client, change, NOW, &SeededRandom::new(2)).unwrap().client;
+    assert_eq!(client.settings.refresh_token_rotation, None);
+    let mut twice = with("code_lifetime", json!(30));
+    twice.insert("settings".to_owned(), json!({"code_lifetime": 60}));
+    let refused = create(twice, NOW, &SeededRandom::new(2)).map(|_| ()).unwrap_err();
+    assert!(refused.description.starts_with("code_lifetime and settings.code_lifetime"), "{refused}");
+}
+
+#[test]
+fn no_setting_has_the_name_of_metadata() {
+    let shown = view(&made(readme()).client);
+    let names = unknown_member::names_of::<ClientOverrides>();
+    assert!(!names.is_empty());
+    for name in names {
+        assert!(!shown.contains_key(*name), "{name} would be taken for a setting");
+    }
+}
+
+#[test]
+fn forms_of_redirect_uris_are_allowed_one_by_one_and_warned_of() {
+    let wild = json!(["https://*.preview.example.com/cb"]);
+    assert!(create(with("redirect_uris", wild.clone()), NOW, &SeededRandom::new(1)).is_err());
+    let mut allowed = with("redirect_uris", wild.clone());
+    allowed
+        .insert("redirect_uri_forms".into(), json!(["wildcard_host", "any_localhost_port", "wildcard_host"]));
+    let registered = made(allowed.clone());
+    let forms = json!(["any_localhost_port", "wildcard_host"]);
+    assert_eq!(registered.view()["redirect_uri_forms"], forms);
+    let warnings: Vec<String> = registered.warnings.iter().map(ToString::to_string).collect();
+    assert!(
+        warnings.len() == 2 && warnings[1].starts_with("redirect_uri_forms allows wildcard_host"),
+        "{warnings:?}"
+    );
+    // What is registered stays allowed, or cannot stay.
+    let client = registered.client;
+    let forbidden = patch(&client, object(json!({"redirect_uri_forms": null})), NOW, &SeededRandom::new(1));
+    assert!(forbidden.map(|_| ()).unwrap_err().description.starts_with("redirect_uris has https://*."));
+    let change = object(json!({"redirect_uri_forms": [], "redirect_uris": ["https://rp.example/"]}));
+    let plain = patch(&client, change, NOW, &SeededRandom::new(1)).unwrap();
+    assert!(plain.warnings.is_empty() && !plain.view().contains_key("redirect_uri_forms"));
+    allowed.insert("post_logout_redirect_uris".into(), wild);
+    let refused = create(allowed, NOW, &SeededRandom::new(1)).map(|_| ()).unwrap_err();
+    assert!(refused.description.starts_with("post_logout_redirect_uris"), "{refused}");
+    let stored = serde_json::to_string(&client).unwrap();
+    assert!(serde_json::from_str::<Client>(&stored).unwrap() == client);
+}
+
+#[test]
+fn a_refused_redirect_uri_says_which_form_would_allow_it() {
+    for (name, uri, form) in [
+        ("redirect_uris", "http://10.0.0.5/cb", Some("http_private_host")),
+        ("redirect_uris", "myapp:/cb", Some("private_use_scheme_without_dot")),
+        ("redirect_uris", "https://*.preview.example.com/cb", Some("wildcard_host")),
+        ("redirect_uris", "http://rp.example/cb", None),
+        ("redirect_uris", "javascript:/cb", None),
+        ("post_logout_redirect_uris", "http://10.0.0.5/", Some("http_private_host")),
+        ("post_logout_redirect_uris", "https://*.preview.example.com/", None),
+    ] {
+        let refused = create(with(name, json!([uri])), NOW, &SeededRandom::new(1)).map(|_| ()).unwrap_err();
+        assert!(refused.description.starts_with(&format!("{name} has {uri}, which must")), "{refused}");
+        let mend = form.map(|form| format!("; redirect_uri_forms with {form} allows it"));
+        assert_eq!(refused.description.contains("allows it"), mend.is_some(), "{refused}");
+        assert!(refused.description.ends_with(&mend.unwrap_or_default()), "{refused}");
+    }
+}
+
+#[test]
+fn methods_and_what_they_need() {
+    let public = json!({"client_name": "spa", "redirect_uris": ["https://rp.example/"],
+        "token_endpoint_auth_method": "none"});
+    let public = made(object(public));
+    assert!(public.client_secret.is_none() && public.client.client_secrets.is_empty());
+    for (name, value) in
+        [("token_endpoint_auth_method", "none"), ("token_endpoint_auth_method", "private_key_jwt")]
+    {
+        assert!(create(with(name, value.into()), NOW, &SeededRandom::new(1)).is_err(), "{value}");
+    }
+    let service = json!({"client_name": "service", "grant_types": ["client_credentials"]});
+    let service = made(object(service));
+    assert_eq!(service.view()["response_types"], json!([]));
+    assert!(service.client_secret.is_some());
+}
+
+#[test]
+fn a_grant_type_that_can_do_nothing_alone_is_refused_with_the_mend() {
+    const EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
+    for (metadata, told) in [
+        (json!({ "grant_types": ["refresh_token"] }), "add authorization_code"),
+        (json!({ "grant_types": ["refresh_token", "refresh_token"] }), "add authorization_code"),
+        (json!({ "redirect_uris": [] }), "name one, or leave that grant type out"),
+        (
+            json!({ "grant_types": ["client_credentials"], "token_endpoint_auth_method": "none" }),
+            "client_credentials, which public clients may not use",
+        ),
+        (
+            json!({ "grant_types": [EXCHANGE], "token_endpoint_auth_method": "none" }),
+            "token-exchange, which public",
+        ),
+        (json!({ "grant_types": [EXCHANGE] }), "token_exchange_allowed must be true"),
+        (
+            json!({ "grant_types": [EXCHANGE], "token_exchange_allowed": true, "delegation_mode": "none" }),
+            "delegation_mode must not be none",
+        ),
+    ] {
+        let mut whole = object(json!({ "client_name": "x", "redirect_uris": ["https://rp.example/"] }));
+        whole.extend(object(metadata.clone()));
+        let error = create(whole, NOW, &SeededRandom::new(1)).map(|_| ()).unwrap_err();
+        assert_eq!(error.code, ErrorCode::InvalidRequest, "{metadata}");
+        assert!(error.description.contains(told), "{metadata}: {error}");
+    }
+    // An API that only introspects has no grant type, and what has a permission may lose it for a time.
+    assert!(made(with("grant_types", json!([]))).client.grant_types.is_empty());
+    let exchanging = json!({ "client_name": "x", "grant_types": [EXCHANGE], "token_exchange_allowed": true });
+    let exchanging = made(object(exchanging)).client;
+    let paused = object(json!({ "token_exchange_allowed": false }));
+    assert!(patch(&exchanging, paused, NOW, &SeededRandom::new(2)).is_ok());
+    let alone = object(json!({ "grant_types": ["refresh_token"] }));
+    assert!(patch(&exchanging, alone.clone(), NOW, &SeededRandom::new(2)).is_err());
+    assert!(replace(&exchanging, alone, NOW, &SeededRandom::new(2)).is_err());
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        ".{0,8}".prop_map(Value::from),
+        Just(json!("https://rp.example/cb")),
+    ];
+    leaf.prop_recursive(2, 8, 3, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+            prop::collection::btree_map("[a-z]{1,4}", inner, 0..3)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+#[test]
+fn keys_that_cannot_be_used_leave_no_trace() {
+    let usable = json!({"kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"});
+    let other = json!({"kty": "EC", "crv": "P-999", "x": "AA", "y": "AA"});
+    let client = made(with("jwks", json!({"keys": [other, usable]}))).client;
+    let stored = serde_json::to_string(&client).unwrap();
+    assert!(serde_json::from_str::<Client>(&stored).unwrap() == client);
+}
+
+proptest! {
+    #[test]
+    fn any_metadata_is_taken_or_refused_and_what_is_taken_round_trips(
+        changes in prop::collection::vec((prop::sample::select(view(&made(readme()).client).keys().cloned()
+            .chain(["jwks", "client_secret", "default_max_age", "contacts", "logo_uri"].map(String::from))
+            .collect::<Vec<_>>()), any_json()), 0..4),
+    ) {
+        let mut metadata = readme();
+        metadata.extend(changes);
+        if let Ok(made) = create(metadata, NOW, &SeededRandom::new(1)) {
+            let same = replace(&made.client, view(&made.client), NOW, &SeededRandom::new(2)).unwrap().client;
+            let same = Client { updated_at: made.client.updated_at, ..same };
+            prop_assert!(same == made.client);
+            let stored = serde_json::to_string(&made.client).unwrap();
+            prop_assert!(serde_json::from_str::<Client>(&stored).unwrap() == made.client);
+        }
+    }
+}
+
+#[test]
+fn addresses_that_are_told_of_logouts_are_kept_and_shown() {
+    let mut metadata = with("redirect_uris", json!(["https://rp.example:8443/cb", "http://127.0.0.1/cb"]));
+    metadata.extend(object(json!({
+        "backchannel_logout_uri": "https://back.example/logout?tenant=1",
+        "backchannel_logout_session_required": true,
+        "frontchannel_logout_uri": "https://rp.example:8443/out",
+    })));
+    let client = made(metadata).client;
+    assert_eq!(
+        client.logout,
+        LogoutUris {
+            backchannel_logout_uri: Some("https://back.example/logout?tenant=1".to_owned()),
+            backchannel_logout_session_required: true,
+            frontchannel_logout_uri: Some("https://rp.example:8443/out".to_owned()),
+            frontchannel_logout_session_required: false,
+        }
+    );
+    let stored: Client = serde_json::from_value(serde_json::to_value(&client).unwrap()).unwrap();
+    assert!(stored == client && stored.unknown_members.is_empty());
+    let shown = view(&client);
+    assert_eq!(shown["backchannel_logout_session_required"], json!(true));
+    assert_eq!(shown["frontchannel_logout_uri"], json!("https://rp.example:8443/out"));
+    let without =
+        patch(&client, object(json!({ "frontchannel_logout_uri": null })), NOW, &SeededRandom::new(1));
+    let without = without.map(|registration| registration.client).unwrap();
+    assert_eq!(without.logout.frontchannel_logout_uri, None);
+    // Plain http to a private host: only for a client that may have such redirect URIs.
+    let private = json!("http://intranet/logout");
+    let refused =
+        patch(&client, object(json!({ "backchannel_logout_uri": private })), NOW, &SeededRandom::new(1));
+    assert!(refused.map(drop).unwrap_err().description.contains("http_private_host"));
+    let allowed = json!({ "backchannel_logout_uri": private, "redirect_uri_forms": ["http_private_host"] });
+    assert!(patch(&client, object(allowed), NOW, &SeededRandom::new(1)).is_ok());
+}
+
+#[test]
+fn names_and_links_may_be_in_further_languages() {
+    let body = json!({
+        "client_name": "Shop", "redirect_uris": ["https://rp.example/"], "client_name#de": "Laden",
+        "client_name#pt-BR": "Loja", "policy_uri": "https://rp.example/privacy",
+        "policy_uri#de": "https://rp.example/datenschutz", "tos_uri#fr": null
+    });
+    let client = made(object(body)).client;
+    let names = ["de", "de-AT", "DE", "pt", "ja"].map(|language| client.display_name_in(language));
+    assert_eq!(names, ["Laden", "Laden", "Laden", "Loja", "Shop"]);
+    assert_eq!(client.displayed_in("policy_uri", "de").as_deref(), Some("https://rp.example/datenschutz"));
+    assert_eq!(client.displayed_in("policy_uri", "fr").as_deref(), Some("https://rp.example/privacy"));
+    assert_eq!(client.displayed_in("tos_uri", "fr"), None);
+    let mut many = json!({ "client_name": "Shop", "redirect_uris": ["https://rp.example/"] });
+    for number in 0..65 {
+        many[format!("client_name#x{number}")] = json!("Shop");
+    }
+    for wrong in ["client_name#", "client_name#d_e", "client_name#toolongsubtag", "contacts#de"] {
+        let body = json!({ "client_name": "x", "redirect_uris": ["https://rp.example/"], wrong: "Shop" });
+        assert!(create(object(body), NOW, &SeededRandom::new(5)).is_err(), "{wrong}");
+    }
+    assert!(create(object(many), NOW, &SeededRandom::new(5)).is_err());
+}

@@ -22,7 +22,7 @@ use crate::first_factor::Proof;
 use crate::interaction::{Asking, Interaction, PendingAuthorization};
 use crate::session_begin::{SignIn, begin_for};
 use crate::signed_in::signed_in;
-use crate::{credential_news, login_page, second_factor, user_change};
+use crate::{credential_news, login_page, second_factor};
 use symbolon_app::audit::{Actor, RefusedRequest};
 use symbolon_app::http::{Call, Context, Failure};
 

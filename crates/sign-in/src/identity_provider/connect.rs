@@ -18,7 +18,6 @@ use super::{answer, enabled, start};
 use crate::credential_news;
 use crate::interaction::session_of;
 use crate::sign_in_goal::Freshness;
-use crate::user_change;
 use symbolon_app::http::csrf::Browser;
 use symbolon_app::http::{Call, Context, Failure, redirect};
 

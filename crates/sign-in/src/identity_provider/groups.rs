@@ -7,7 +7,6 @@ use symbolon_protocol::id::{GroupId, UserId};
 use symbolon_protocol::identity_provider::upstream_user::GroupChanges;
 use symbolon_store::port::{MemberAddition, MemberRemoval};
 
-use crate::user_change;
 use symbolon_app::http::{Context, Failure};
 
 /// Puts a user into groups and takes them out of others, before the session begins. A group that is no more is left out.

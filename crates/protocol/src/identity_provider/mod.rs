@@ -108,14 +108,12 @@ pub struct IdentityProvider {
 impl IdentityProvider {
     /// Whether it is the one for an address, by the domain.
     pub fn routes(&self, address: &str) -> bool {
-        self.enabled
-            && domain(address).is_some_and(|own| self.email_domains.iter().any(|known| *known == own))
+        self.enabled && domain(address).is_some_and(|own| self.email_domains.contains(&own))
     }
 
     /// Whether it is believed when it says that an address is somebody's.
     pub fn may_vouch_for(&self, address: &str) -> bool {
-        self.email_domains.is_empty()
-            || domain(address).is_some_and(|own| self.email_domains.iter().any(|known| *known == own))
+        self.email_domains.is_empty() || domain(address).is_some_and(|own| self.email_domains.contains(&own))
     }
 }
 

@@ -254,7 +254,7 @@ impl Seeded {
         assert_eq!(enrolled, self.authenticators);
         assert_eq!(store.authenticators(other, &ann).await.unwrap(), Enrolled::default());
         let known = identity::of("ann", "s", *now);
-        assert_eq!(store.identities_of(one, &ann).await.unwrap(), [known.clone()]);
+        assert_eq!(store.identities_of(one, &ann).await.unwrap(), std::slice::from_ref(&known));
         assert_eq!(store.identity(one, &known.provider, "s").await.unwrap(), Some(known));
         assert_eq!(store.waiting_deliveries().await.unwrap(), [(DeliveryKind::Mail, 2)]);
         let audit = store.search_audit(one, &AuditFilter::default(), &page(1, 10)).await.unwrap();

@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import axe from "axe-core";
 import { chromium } from "playwright-core";
-import { authorizationUrl, fixtures, serve } from "./application.js";
+import { authorizationUrl, fixtures, serve, set } from "./application.js";
 
 const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const PICTURES = process.env.SYMBOLON_PICTURES_TO;
@@ -35,15 +35,6 @@ after(async () => {
   await browser?.close();
   site?.close();
 });
-
-async function set(settings) {
-  const response = await fetch(`${fixtures.base_url}/api/admin/settings`, {
-    method: "PATCH",
-    headers: { authorization: `Bearer ${fixtures.admin_secret}`, "content-type": "application/json" },
-    body: JSON.stringify(settings),
-  });
-  assert.equal(response.status, 200, await response.text());
-}
 
 /** Fails unless the page fits its window and is in its language. Answers with the rules that it does not keep. */
 async function check(page, name, { locale, colorScheme, viewport }) {

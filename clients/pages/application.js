@@ -35,6 +35,16 @@ export function authorizationUrl({ origin, client }, more = {}) {
   return `${fixtures.base_url}/authorize?${query}`;
 }
 
+/** Changes settings of the issuer; `null` puts one back. */
+export async function set(settings) {
+  const response = await fetch(`${fixtures.base_url}/api/admin/settings`, {
+    method: "PATCH",
+    headers: { authorization: `Bearer ${fixtures.admin_secret}`, "content-type": "application/json" },
+    body: JSON.stringify(settings),
+  });
+  if (response.status !== 200) throw new Error(`the settings were refused: ${await response.text()}`);
+}
+
 async function register(origin) {
   const response = await fetch(`${fixtures.base_url}/api/admin/clients`, {
     method: "POST",

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { chromium } from "playwright-core";
-import { authorizationUrl, fixtures, serve } from "./application.js";
+import { authorizationUrl, fixtures, serve, set } from "./application.js";
 
 const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
@@ -19,15 +19,6 @@ after(async () => {
   await browser?.close();
   site?.close();
 });
-
-async function set(settings) {
-  const response = await fetch(`${fixtures.base_url}/api/admin/settings`, {
-    method: "PATCH",
-    headers: { authorization: `Bearer ${fixtures.admin_secret}`, "content-type": "application/json" },
-    body: JSON.stringify(settings),
-  });
-  assert.equal(response.status, 200, await response.text());
-}
 
 async function visiting(options, run) {
   const context = await browser.newContext(options);

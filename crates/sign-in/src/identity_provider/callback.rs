@@ -20,7 +20,7 @@ use symbolon_app::http::{Call, Context, Failure, redirect};
 use symbolon_app::upstream::{Upstream, UpstreamCode, UpstreamError};
 
 /// The parameters of an answer that are used.
-const ANSWER: [&str; 5] = ["code", "state", "iss", "error", "user"];
+const ANSWER: [&str; 4] = ["code", "state", "iss", "error"];
 
 /// `GET` and `POST /login/callback/{name}`: the answer of a provider.
 ///
@@ -58,7 +58,7 @@ pub(in super::super) async fn callback(call: &mut Call) -> Result<Response, Fail
 fn same_site(call: &Call, provider: &IdentityProvider, params: &Params<'_>) -> Result<Response, Failure> {
     let mut query = form_of(&call.context.issuer.callback_of(&provider.id))?;
     for name in ANSWER {
-        if let Some(value) = params.get(name)?.filter(|_| name != "user") {
+        if let Some(value) = params.get(name)? {
             query.query_pairs_mut().append_pair(name, value);
         }
     }

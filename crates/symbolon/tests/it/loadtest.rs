@@ -333,17 +333,25 @@ fn shards_change_in_mid_run_and_nothing_fails() {
 #[test]
 fn capacity_finds_a_limit_and_what_to_plan_with() {
     let place = Place::new();
-    // A rule that holds at low rates only, however fast the machine is.
     let search =
         ["loadtest", "capacity", "discovery", "--from", "200", "--probe", "200ms", "--precision", "0.7"];
+    // The timeout ends a try at a rate that nobody could carry.
     let rules = ["--threshold", "success_share>=1", "mean_ms>0", "--out", "report", "--timeout", "400ms"];
-    let told = place.run(&[&search[..], &rules].concat()).good();
-    assert!(told.contains("discovery holds ") && told.contains("monthly active users"), "{told}");
+    let ran = place.run(&[&search[..], &rules].concat());
     let results = results(&place);
     let (found, runs) = (&results["capacities"][0], results["runs"].as_array().unwrap());
     let limit = found["limit"].as_f64().unwrap();
     assert!(limit >= 25.0 && found["failing"].as_f64().unwrap() > limit, "{found}");
-    assert_eq!(found["peak"].as_f64().unwrap(), 0.8 * limit);
+    // Beside other tests the generator may be the first to have no time left: nothing is claimed of the provider then.
+    let by_generator = ["generator", "generator-cpu"].contains(&found["bottleneck"].as_str().unwrap());
+    if by_generator {
+        assert!(ran.out.contains("the provider's limit was not found"), "{}", ran.out);
+        ran.bad(1);
+    } else {
+        let told = ran.good();
+        assert!(told.contains("discovery holds ") && told.contains("monthly active users"), "{told}");
+    }
+    assert_eq!(found["peak"].as_f64().unwrap(), if by_generator { 0.0 } else { 0.8 * limit });
     assert!(!found["evidence"].as_str().unwrap().is_empty());
     // All but the last were tries.
     let probes = runs.iter().filter(|run| run["probe"] == true).count();

@@ -53,8 +53,9 @@ pub use until::until;
 
 /// The servers that the tests of one process share.
 pub struct Engines {
-    /// With PostgreSQL's own settings, but for `autovacuum`: it would visit hundreds of databases in turn, of which none lives
-    /// long enough to need it. Every test creates its databases.
+    /// With PostgreSQL's own settings, but for two. Without `autovacuum`, which would visit hundreds of databases in turn, of
+    /// which none lives long enough to need it; and with `max_connections` for a dozen tests at three nodes each at once.
+    /// Every test creates its databases.
     pub postgres: PostgresServer,
     /// Three primaries and three replicas; every test has its key prefix.
     pub redis: RedisCluster,
@@ -65,8 +66,9 @@ pub fn shared() -> &'static Engines {
     static ENGINES: OnceLock<Engines> = OnceLock::new();
     ENGINES.get_or_init(|| {
         thread::scope(|scope| {
-            let settings = vec![("autovacuum".into(), "off".into())];
-            let options = PostgresServerOptions { settings, ..Default::default() };
+            let settings = [("autovacuum", "off"), ("max_connections", "500")];
+            let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
+            let options = PostgresServerOptions { settings: settings.into(), ..Default::default() };
             let postgres = scope.spawn(|| PostgresServer::start(options));
             let redis = RedisCluster::start(RedisServerOptions::default());
             Engines { postgres: postgres.join().expect("PostgreSQL starts"), redis }

@@ -1,5 +1,7 @@
 //! The definitions that are in force for one client, prepared for use.
 
+use std::ops::Range;
+
 use smol_str::SmolStr;
 
 use super::attributes::{AttributeTypes, NO_ATTRIBUTES};
@@ -126,6 +128,36 @@ pub struct ClaimFailure {
     pub why: String,
 }
 
+/// Claims that were written for one destination.
+#[derive(Default)]
+struct Written {
+    claims: DefinedClaims,
+    /// The number of each claim in its set, and where its value is in the bytes of `claims`.
+    values: Vec<(usize, Range<usize>)>,
+}
+
+/// What was written for the ID token, of the same user and scope, when the access token beside it is made.
+#[derive(Default)]
+struct Earlier<'a> {
+    values: Vec<(usize, Range<usize>)>,
+    json: &'a [u8],
+    /// Whether the roles that expressions see are the same in both tokens.
+    has_same_roles: bool,
+}
+
+impl Earlier<'_> {
+    /// The value of an expression that was evaluated already, as JSON.
+    fn value(&self, number: usize, claim: &Prepared) -> Option<&[u8]> {
+        match &claim.maker {
+            Maker::Expression(expression) if self.has_same_roles || !expression.uses().roles => {
+                let (_, at) = self.values.iter().find(|(earlier, _)| *earlier == number)?;
+                self.json.get(at.clone())
+            }
+            _ => None,
+        }
+    }
+}
+
 impl ClaimSet {
     /// The definitions of an issuer, of which a client's own replace those of the same name, and the issuer's schema of
     /// attributes. A definition that cannot be used, because the schema does not have its attribute or because an earlier release
@@ -173,7 +205,7 @@ impl ClaimSet {
 
     /// The records that are needed for a destination when this scope is granted.
     pub fn need(&self, destination: Destination, scope: &Scope) -> RecordsNeeded {
-        self.due(destination, scope).fold(RecordsNeeded::default(), |all, claim| all.or(claim.needs))
+        self.due(destination, scope).fold(RecordsNeeded::default(), |all, (_, claim)| all.or(claim.needs))
     }
 
     /// The claims for a destination. What fails is left out, and added to `failures`: no expression may be the reason why
@@ -184,28 +216,60 @@ impl ClaimSet {
         input: ClaimInput<'_>,
         failures: &mut Vec<ClaimFailure>,
     ) -> DefinedClaims {
+        self.write_after(Earlier::default(), (destination, input), failures).claims
+    }
+
+    /// The claims of an ID token, and those of the access token beside it; an expression whose value goes to both is
+    /// evaluated once. Failures as at [`write`](Self::write).
+    pub fn write_both(
+        &self,
+        id_token: ClaimInput<'_>,
+        access_token: ClaimInput<'_>,
+        failures: &mut Vec<ClaimFailure>,
+    ) -> (DefinedClaims, DefinedClaims) {
+        let first = self.write_after(Earlier::default(), (Destination::IdToken, id_token), failures);
+        let earlier = Earlier {
+            values: first.values,
+            json: first.claims.as_bytes(),
+            has_same_roles: id_token.roles_of == access_token.roles_of,
+        };
+        let second = self.write_after(earlier, (Destination::AccessToken, access_token), failures);
+        (first.claims, second.claims)
+    }
+
+    fn write_after(
+        &self,
+        earlier: Earlier<'_>,
+        (destination, input): (Destination, ClaimInput<'_>),
+        failures: &mut Vec<ClaimFailure>,
+    ) -> Written {
         // A client that acts for itself is no user.
         if self.claims.is_empty() || input.token.is_of_client() {
-            return DefinedClaims::default();
+            return Written::default();
         }
         let mut variables = Variables::new(ClaimInput { attributes: &self.attributes, ..input });
         let mut json = Vec::new();
+        let mut values = Vec::new();
         let largest = match destination {
             Destination::AccessToken => LARGEST_IN_ACCESS_TOKEN,
             Destination::IdToken | Destination::Userinfo | Destination::Introspection => LARGEST,
         };
-        for claim in self.due(destination, &input.token.scope) {
+        for (number, claim) in self.due(destination, &input.token.scope) {
             let begin = json.len();
             json.extend_from_slice(&claim.head);
-            let written = claim.write_value(&mut variables, &mut json);
-            let is_too_large = matches!(written, Ok(Evaluated::Written)) && json.len() > largest;
-            match written {
-                Ok(Evaluated::Written) if is_too_large => {
-                    json.truncate(begin);
-                    let why = format!("the claims that are defined take more than {largest} bytes together");
-                    failures.push(ClaimFailure { name: claim.name.clone(), destination, why });
+            let value = json.len();
+            let mut written = match earlier.value(number, claim) {
+                Some(value) => {
+                    json.extend_from_slice(value);
+                    Ok(Evaluated::Written)
                 }
-                Ok(Evaluated::Written) => {}
+                None => claim.write_value(&mut variables, &mut json),
+            };
+            if matches!(written, Ok(Evaluated::Written)) && json.len() > largest {
+                written = Err(format!("the claims that are defined take more than {largest} bytes together"));
+            }
+            match written {
+                Ok(Evaluated::Written) => values.push((number, value..json.len())),
                 Ok(Evaluated::Absent) => json.truncate(begin),
                 Err(why) => {
                     json.truncate(begin);
@@ -213,12 +277,16 @@ impl ClaimSet {
                 }
             }
         }
-        DefinedClaims(json.into_boxed_slice())
+        Written { claims: DefinedClaims(json.into_boxed_slice()), values }
     }
 
-    /// The claims that go to a destination when this scope is granted.
-    fn due<'s>(&'s self, destination: Destination, scope: &'s Scope) -> impl Iterator<Item = &'s Prepared> {
-        self.claims.iter().filter(move |claim| {
+    /// The claims that go to a destination when this scope is granted, each with its number in the set.
+    fn due<'s>(
+        &'s self,
+        destination: Destination,
+        scope: &'s Scope,
+    ) -> impl Iterator<Item = (usize, &'s Prepared)> {
+        self.claims.iter().enumerate().filter(move |(_, claim)| {
             claim.destinations.contain(destination)
                 && claim.scope.as_deref().is_none_or(|token| scope.contains(token))
         })

@@ -483,3 +483,32 @@ fn a_resource_server_is_told_its_own_roles() {
     assert_eq!(ClientId::trusted("app"), token.client_id);
     assert!(token.scope == Scope::parse("openid").unwrap());
 }
+
+#[test]
+fn both_tokens_at_once_carry_what_each_would_carry_alone() {
+    let both = json!(["id_token", "access_token"]);
+    let definitions = json!([
+        { "name": "prefixed", "expression": "groups.map(g, 'oidc:' + g)", "destinations": both },
+        { "name": "mine", "expression": "roles", "destinations": both },
+        { "name": "none", "expression": "user.nickname", "destinations": both },
+        { "name": "wrong", "expression": "user.email + 1", "destinations": both },
+        { "name": "only", "expression": "size(groups)", "destinations": ["access_token"] },
+        { "name": "work", "expression": "'x'", "scope": "work", "destinations": both },
+        { "name": "list", "source": "groups", "destinations": both },
+    ]);
+    let (set, records) = (set(definitions, json!([])), records());
+    for (aud, scopes) in [("app", "openid"), ("app", "openid work"), ("other", "openid work")] {
+        let mut token = access_token("app", scopes);
+        token.aud = crate::token::claim::Audience::of([aud]);
+        let inputs = [ClaimInput::for_client(&token, &records), ClaimInput::for_audience(&token, &records)];
+        let mut failures = Vec::new();
+        let together = set.write_both(inputs[0], inputs[1], &mut failures);
+        let mut failures_alone = Vec::new();
+        let alone = [Destination::IdToken, Destination::AccessToken]
+            .into_iter()
+            .zip(inputs)
+            .map(|(destination, input)| set.write(destination, input, &mut failures_alone));
+        assert_eq!(alone.collect::<Vec<_>>(), [together.0, together.1], "{aud} {scopes}");
+        assert_eq!((failures.len(), failures), (2, failures_alone), "{aud} {scopes}");
+    }
+}

@@ -102,12 +102,16 @@ impl IssuePlan {
             self.access.release_roles(entitlements);
         }
         if !claims.is_empty() {
-            if let Some(id) = self.id.as_mut().filter(|_| has_claims) {
-                let input = ClaimInput::for_client(&self.access, &records);
-                id.defined = claims.write(Destination::IdToken, input, &mut failures);
-            }
-            let input = ClaimInput::for_audience(&self.access, &records);
-            self.access.defined = claims.write(Destination::AccessToken, input, &mut failures);
+            let audience = ClaimInput::for_audience(&self.access, &records);
+            self.access.defined = match self.id.as_mut().filter(|_| has_claims) {
+                Some(id) => {
+                    let client = ClaimInput::for_client(&self.access, &records);
+                    let (in_id_token, in_access_token) = claims.write_both(client, audience, &mut failures);
+                    id.defined = in_id_token;
+                    in_access_token
+                }
+                None => claims.write(Destination::AccessToken, audience, &mut failures),
+            };
         }
         if let Some(id) = self.id.as_mut().filter(|_| in_id_token != RequestedClaims::default()) {
             let about_user = UserClaims::of(records, in_id_token)

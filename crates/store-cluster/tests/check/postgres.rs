@@ -37,8 +37,8 @@ fn started(settings: &[(&str, &str)]) -> PostgresServer {
 
 #[tokio::test]
 async fn a_server_as_debian_sets_it_up_is_fine_but_for_the_missing_standby() {
-    let url = database("check_fine");
-    let findings = check(&of_database(&url)).await;
+    let server = started(&[]);
+    let findings = check(&of_database(&server.url("postgres"))).await;
     assert_no_worse_than_warned(&findings);
     the(&findings, Level::Warning, &["PostgreSQL at 127.0.0.1:", "synchronous_standby_names is empty"]);
     for fine in ["version 1", "max_connections = 100", "the clock of this node agrees"] {
@@ -48,7 +48,7 @@ async fn a_server_as_debian_sets_it_up_is_fine_but_for_the_missing_standby() {
         assert!(findings.iter().any(|finding| finding.what.contains(figure)), "{}", listed(&findings));
     }
     let tables = "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'public'";
-    assert_eq!(shared().postgres.psql("check_fine", tables), "0");
+    assert_eq!(server.psql("postgres", tables), "0");
 }
 
 #[tokio::test]
@@ -200,7 +200,8 @@ async fn a_standby_that_is_awaited_in_vain_is_failing() {
 
 #[tokio::test]
 async fn a_server_without_room_for_two_nodes_is_warned_of() {
-    let mut options = of_database(&database("check_room"));
+    let server = started(&[]);
+    let mut options = of_database(&server.url("postgres"));
     options.postgres.connections = 50;
     the(&check(&options).await, Level::Fine, &["max_connections = 100"]);
     options.postgres.connections = 51;

@@ -129,7 +129,7 @@ async fn email_code(call: Call, payload: Payload) -> Answer {
         "success": true,
         "code": code.code.expose(),
         "otpSessionId": code.sealed,
-        "expiresAt": code.expires_at.seconds(),
+        "expiresAt": code.sent.expires_at().seconds(),
         "userId": user,
     })))
 }

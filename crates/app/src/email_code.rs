@@ -5,7 +5,6 @@ use std::time::Duration;
 use symbolon_crypto::seal::SealError;
 use symbolon_protocol::id::UserId;
 use symbolon_protocol::sign_in::email_code::{EmailCode, SentCode};
-use symbolon_protocol::time::Timestamp;
 
 use crate::app::App;
 use crate::issuer::IssuerState;
@@ -13,7 +12,7 @@ use crate::issuer::IssuerState;
 /// The purpose of the sealed value.
 const PURPOSE: &str = "email code";
 
-/// To a multiple of this the value is filled up before it is sealed: more than address and user take together.
+/// To a multiple of this the value is filled up before it is sealed: more than name and user take together.
 const PADDED: usize = 1_024;
 
 /// A code that is about to be sent.
@@ -23,28 +22,28 @@ pub struct NewCode {
     /// What the browser keeps, sealed. Whoever has this and the code is signed in, so it goes to the browser that asked
     /// and nowhere else.
     pub sealed: String,
-    /// When the code expires.
-    pub expires_at: Timestamp,
+    /// What is sealed.
+    pub sent: SentCode,
 }
 
-/// Draws a code for an address. `user` is who has the address, if anybody has: otherwise no code is right, and everything
-/// else is alike.
+/// Draws a code for whoever has a name or address, before anybody is looked up. `user`: only if the code is handed out for
+/// this user, and not mailed.
 ///
 /// # Errors
 /// [`SealError`]
 pub fn begin(
     app: &App,
     issuer: &IssuerState,
-    (email, user): (&str, Option<UserId>),
+    (name, user): (&str, Option<UserId>),
     lives: Duration,
 ) -> Result<NewCode, SealError> {
     let code = EmailCode::draw(&*app.random);
-    let sent = SentCode::new((email, user), &code, &issuer.sign_in_key, (app.now(), lives), &*app.random);
+    let sent = SentCode::new((name, user), &code, &issuer.sign_in_key, (app.now(), lives), &*app.random);
     let mut plain = serde_json::to_vec(&sent).map_err(|_| SealError::Failed)?;
-    // The length of what is sealed must not tell whether somebody has the address: JSON may end in spaces.
+    // The length of what is sealed tells nothing of the name or the user: JSON may end in spaces.
     plain.resize(plain.len().next_multiple_of(PADDED), b' ');
     let sealed = issuer.interactions.seal(PURPOSE, &plain)?;
-    Ok(NewCode { code, sealed, expires_at: sent.expires_at() })
+    Ok(NewCode { code, sealed, sent })
 }
 
 /// Opens what the browser has kept; `None` if this issuer has not sealed it for this purpose.

@@ -1,35 +1,34 @@
 //! Signing in by a code that was sent by e-mail, on the pages.
 //!
-//! The answer is one whether an account has the name, has an address, has proven it, or not; and so is its time: the mail is
-//! queued after it. What is known of the code is sealed in a cookie of the browser that asked. The store has a mark of each
-//! try and of the use.
-
-use std::sync::Arc;
+//! The answer is one whether an account has the name, has an address, has proven it, or not; and so is its time: who has the
+//! name is looked up after it, and once more when a right code comes back. What is known of the code is sealed in a cookie of
+//! the browser that asked. The store has a mark of each try, of the use, and of whom the code was mailed to.
 
 use axum::response::Response;
 use http::header;
 use symbolon_crypto::secret::SecretString;
 use symbolon_mail::Mail;
-use symbolon_pages::{EmailCodeError, Language, LoginError};
+use symbolon_pages::{EmailCodeError, LoginError};
 use symbolon_protocol::params::Params;
+use symbolon_protocol::precis::login_key;
 use symbolon_protocol::refusal::{Details, Reason, Refusal};
-use symbolon_protocol::sign_in::email_code::{EmailCode, LIVES_ON_PAGES, SENT_AGAIN_AFTER, SentCode};
+use symbolon_protocol::sign_in::email_code::{EmailCode, LIVES_ON_PAGES, SENT_AGAIN_AFTER};
 use symbolon_protocol::sign_in::method::SignInMethod;
 use symbolon_protocol::sign_in::{Factor, Proven};
 use symbolon_protocol::user::User;
 
-use crate::after_answer::may_be_told;
 use crate::email_code_attempt::{
-    MARK, Recipient, details, failed, forget, has_try, is_same, mail_to, owner, queue_after_answer,
-    reason_of, remember, sent,
+    Asked, MARK, details, failed, forget, has_try, is_same, mail_to, owner, reason_of, recipient, remember,
+    sent,
 };
 use crate::first_factor::Proof;
 use crate::interaction::{Page, PendingEmailCode};
 use crate::login_form::{self, LoginForm, Opened, is_plain_name};
+use crate::magic_link::{self, Asker};
 use crate::refusal_pause::refusal_pause;
 use crate::session_begin::{SignIn, begin_for};
 use crate::signed_in::signed_in;
-use crate::{email_code_page, login_page, magic_link, second_factor};
+use crate::{email_code_page, login_page, second_factor};
 use symbolon_app::email_code;
 use symbolon_app::http::{Call, Context, Failure};
 use symbolon_app::one_use::use_once;
@@ -86,42 +85,29 @@ async fn send(call: &mut Call, form: LoginForm) -> Result<Response, Failure> {
         form.note(&context, Refusal::about(Reason::SignInRateLimited, details(&context, &name)));
         return form.refused(&context, LoginError::TooManyAttempts { retry_after_seconds }).await;
     }
-    let recipient = recipient(&context, &name).await?;
-    let user = recipient.user();
-    let address = user.and_then(|user| user.email.as_deref()).unwrap_or(&name);
-    let new = email_code::begin(app, issuer, (address, user.map(|user| user.id.clone())), LIVES_ON_PAGES);
+    let new = email_code::begin(app, issuer, (&name, None), LIVES_ON_PAGES);
     let new = new.map_err(|error| Failure::Internal(error.to_string()))?;
     interaction.pending.email_code = Some(PendingEmailCode { typed: name.clone(), at: now });
-    let link = magic_link::link(&context, &interaction, (&new, address))?;
-    let mail = user.and_then(|user| mail_for(&context, user, interaction.language, (&new.code, link)));
-    queue_after_answer(&context, (&recipient, &name), interaction.language, mail).await;
+    let cookie = remember(&context, &new);
+    let asker = Asker { browser: interaction.browser.digest(), pending: interaction.pending.clone() };
+    let page = interaction.language;
+    let asked = Asked { context, name, by_address_alone: false, page, new };
+    asked.mail_after_answer(|asked, user| mail_for(asked, user, asker)).await;
     let mut response = email_code_page::ask(call, &interaction, Page::Other).await?;
-    response.headers_mut().extend(remember(&context, &new).map(|cookie| (header::SET_COOKIE, cookie)));
+    response.headers_mut().extend(cookie.map(|cookie| (header::SET_COOKIE, cookie)));
     Ok(response)
 }
 
 /// The mail to a user: with the code, with the link, or with both, by what the issuer offers. Where there is no link, because
 /// the application's request is too long for one, the code signs in as well.
-fn mail_for(
-    context: &Context,
-    user: &User,
-    page: Language,
-    (code, link): (&EmailCode, Option<SecretString>),
-) -> Option<Mail> {
-    let Some(link) = link else { return mail_to(user, page, code, LIVES_ON_PAGES) };
+fn mail_for(asked: &Asked, user: &User, asker: Asker) -> Option<Mail> {
+    let Asked { context, page, new, .. } = asked;
+    let Some(link) = magic_link::link(context, asker, (new, user.email.as_deref()?)) else {
+        return mail_to(user, *page, &new.code, LIVES_ON_PAGES);
+    };
     let has_code = login_page::offers(context, SignInMethod::EmailCode);
-    let code = has_code.then(|| SecretString::new(code.expose().to_owned()));
-    magic_link::mail_to(user, page, link, code)
-}
-
-/// Who gets the mail: the active user of the name, at an address that was proven to be theirs. An address gets no more codes
-/// by all names of its account than by its own.
-async fn recipient(context: &Context, name: &str) -> Result<Recipient, Failure> {
-    let Context { app, issuer, .. } = context;
-    let found = app.store.user_by_login(&issuer.id, name).await?.map(|(user, _)| user);
-    let Some(user) = found else { return Ok(Recipient::NoAccount) };
-    let gets_mail = user.mailable_address().is_some_and(|address| may_be_told(context, address, name));
-    Ok(if gets_mail { Recipient::User(user) } else { Recipient::Nobody })
+    let code = has_code.then(|| SecretString::new(new.code.expose().to_owned()));
+    magic_link::mail_to(user, *page, link, code)
 }
 
 /// Takes a code.
@@ -141,7 +127,7 @@ async fn take(call: &mut Call, form: LoginForm, code: &str) -> Result<Response, 
         )
         .await;
     };
-    if let Err(why) = sent.may_be_tried(sent.address(), now) {
+    if let Err(why) = sent.may_be_tried(sent.name(), now) {
         return again(&context, &form, (reason_of(why), &pending.typed), EmailCodeError::Spent).await;
     }
     let in_flight = match app.rate_limits.begin_login(&issuer.id, &pending.typed, context.remote, now) {
@@ -155,44 +141,40 @@ async fn take(call: &mut Call, form: LoginForm, code: &str) -> Result<Response, 
         return again(&context, &form, (Reason::EmailCodeUsedUp, &pending.typed), EmailCodeError::Spent)
             .await;
     };
-    let Ok(user) = sent.check(EmailCode::parse(code).as_ref(), &issuer.sign_in_key) else {
+    if sent.check(EmailCode::parse(code).as_ref(), &issuer.sign_in_key).is_err() {
         app.rate_limits.failed_login(&issuer.id, &pending.typed, context.remote, now);
         failed(&context, Reason::EmailCodeWrong, &pending.typed, form.asking.client_id());
         let error = if left == 0 { EmailCodeError::Spent } else { EmailCodeError::Wrong };
         return email_code_page::page(&context, &form.interaction, &form.asking, Some(error));
-    };
+    }
     let (mark, until) = (sent.use_mark(), sent.expires_at());
     let is_first = use_once((app, issuer), MARK, &mark, until, &mut call.durable).await?;
-    let user = if is_first { proven_owner(&context, &sent, &user.clone()).await? } else { None };
-    let Some(user) = user else {
+    let user = if is_first { recipient(call, &sent).await? } else { None };
+    let address = user.as_ref().and_then(|user| user.mailable_address());
+    let (Some(user), Some(address)) = (&user, address) else {
         return again(&context, &form, (Reason::EmailCodeUsedUp, &pending.typed), EmailCodeError::Spent)
             .await;
     };
     app.rate_limits.right_password(&issuer.id, &pending.typed, context.remote, now);
     app.rate_limits.right_mailed_code(context.remote);
-    let mut response = sign_in(call, form, &user, &sent).await?;
+    let mut response = sign_in(call, form, user, address).await?;
     drop(in_flight);
     forget(call, &mut response);
     Ok(response)
 }
 
-/// The user, if the address is still theirs and proven.
-async fn proven_owner(
-    context: &Context,
-    sent: &SentCode,
-    user: &symbolon_protocol::id::UserId,
-) -> Result<Option<Arc<User>>, Failure> {
-    let found = owner(context, user, sent.address()).await?;
-    let is_proven =
-        |user: &Arc<User>| user.mailable_address().is_some_and(|own| is_same(own, sent.address()));
-    Ok(found.filter(is_proven))
+/// Whether the address is still the user's, and proven.
+async fn is_still_theirs(context: &Context, user: &User, address: &str) -> Result<bool, Failure> {
+    let found = owner(context, &user.id, address).await?;
+    Ok(found.is_some_and(|now| now.mailable_address().is_some_and(|own| is_same(own, address))))
 }
 
+/// Signs in who has proven to read the mail of an address.
 async fn sign_in(
     call: &mut Call,
     form: LoginForm,
     user: &User,
-    sent: &SentCode,
+    address: &str,
 ) -> Result<Response, Failure> {
     let context = call.context.clone();
     let proven = Proven::by(Factor::EmailCode, context.app.now());
@@ -200,13 +182,12 @@ async fn sign_in(
     let LoginForm { mut interaction, asking, typed } = form;
     let code = interaction.pending.email_code.take();
     if second_factor::is_needed(&assessed.step) {
-        let proof = Proof::EmailCode { address: sent.address().to_owned() };
+        let proof = Proof::EmailCode { address: login_key(address.trim()) };
         return second_factor::begin(call, interaction, (user, proof), &assessed.step).await;
     }
     let client = asking.client_id();
     let by = SignIn { user, amr: assessed.proven.amr(), client };
-    let is_still = async || Ok(proven_owner(&context, sent, &user.id).await?.is_some());
-    match begin_for(call, &interaction, by, is_still).await? {
+    match begin_for(call, &interaction, by, async || is_still_theirs(&context, user, address).await).await? {
         Some((id, session)) => signed_in(call, interaction, id, &session).await,
         None => {
             interaction.pending.email_code = code;

@@ -13,8 +13,9 @@ use symbolon_protocol::precis::login_key;
 use symbolon_protocol::refusal::{Details, Reason, Refusal, shown_login_name};
 use symbolon_protocol::sign_in::email_code::{CodeRefused, EmailCode, SentCode, TRIES};
 use symbolon_protocol::user::User;
+use symbolon_store::{Durable, StoreError};
 
-use crate::after_answer::{after_answer, mail_language, queue};
+use crate::after_answer::{after_answer, mail_language, may_be_told, queue};
 use crate::unknown_account;
 use symbolon_app::audit::{Actor, RefusedRequest};
 use symbolon_app::email_code::{self, NewCode};
@@ -35,7 +36,7 @@ fn cookie_name(issuer: &IssuerState) -> String {
 /// The cookie by which the browser keeps what is known about a code that is about to be sent.
 pub(super) fn remember(context: &Context, new: &NewCode) -> Option<HeaderValue> {
     let Context { app, issuer, .. } = context;
-    set_cookie(issuer, &cookie_name(issuer), &new.sealed, new.expires_at.since(app.now()))
+    set_cookie(issuer, &cookie_name(issuer), &new.sealed, new.sent.expires_at().since(app.now()))
 }
 
 /// Whether two spellings are one address.
@@ -52,43 +53,84 @@ pub(super) fn mail_to(user: &User, page: Language, code: &EmailCode, lives: Dura
     Some(Mail { to: user.email.clone()?, language, user: Some(user.id.clone()), message })
 }
 
-/// Who has what was typed as the name or address, as far as mail goes.
-pub(super) enum Recipient {
-    /// Somebody who gets the mail.
-    User(Arc<User>),
-    /// No account has it.
-    NoAccount,
-    /// An account that gets no mail.
-    Nobody,
+/// A code that was asked for: what is left to do when the answer is on its way. Until then nothing was looked up, so the answer
+/// takes as long for every name.
+pub(super) struct Asked {
+    pub(super) context: Context,
+    /// The name or address, as it was typed.
+    pub(super) name: String,
+    /// Whether only an address counts: a user's name may look like an address of somebody else.
+    pub(super) by_address_alone: bool,
+    /// The language of the page.
+    pub(super) page: Language,
+    pub(super) new: NewCode,
 }
 
-impl Recipient {
-    /// The user who gets the mail.
-    pub(super) fn user(&self) -> Option<&Arc<User>> {
-        match self {
-            Self::User(user) => Some(user),
-            Self::NoAccount | Self::Nobody => None,
-        }
+impl Asked {
+    /// Mails the code to who has the name, at an address that was proven to be theirs, or to an address that no account has that
+    /// none has it, where people may register. `mail` makes the mail to a user.
+    pub(super) async fn mail_after_answer(
+        self,
+        mail: impl FnOnce(&Self, &User) -> Option<Mail> + Send + 'static,
+    ) {
+        let context = self.context.clone();
+        let mailing = async move {
+            match self.mail(mail).await {
+                Ok(Some(mail)) => queue(&self.context, &mail).await,
+                Ok(None) => {}
+                Err(error) => {
+                    tracing::warn!(target: "symbolon::mail", %error, "a code that was asked for is not mailed");
+                }
+            }
+        };
+        after_answer(&context, mailing).await;
+    }
+
+    /// The mail, if there is one to send. An address gets no more codes by all names of its account than by its own.
+    async fn mail(
+        &self,
+        mail: impl FnOnce(&Self, &User) -> Option<Mail> + Send,
+    ) -> Result<Option<Mail>, StoreError> {
+        let Context { app, issuer, .. } = &self.context;
+        let Some((user, _)) = app.store.user_by_login(&issuer.id, &self.name).await? else {
+            return Ok(unknown_account::mail(&self.context, &self.name, mail_language(self.page, None)));
+        };
+        let address = user.mailable_address().filter(|own| !self.by_address_alone || is_same(own, &self.name));
+        let Some(address) = address.filter(|own| may_be_told(&self.context, own, &self.name)) else {
+            return Ok(None);
+        };
+        // Before the mail: without the mark the code leads nowhere.
+        let NewCode { sent, .. } = &self.new;
+        let mark = sent.recipient_mark(&user.id, address, &issuer.sign_in_key);
+        let mut durable = Durable::already();
+        use_once((app, issuer), MARK, &mark, sent.expires_at(), &mut durable).await?;
+        durable.wait().await?;
+        Ok(mail(self, &user))
     }
 }
 
-/// Queues the mail to a recipient when the answer is on its way: `to_user`, or to an address that no account has that none has
-/// it, where people may register.
-pub(super) async fn queue_after_answer(
-    context: &Context,
-    (recipient, typed): (&Recipient, &str),
-    page: Language,
-    to_user: Option<Mail>,
-) {
-    let of_task = context.clone();
-    let unknown = matches!(recipient, Recipient::NoAccount).then(|| typed.to_owned());
-    let queueing = async move {
-        let to_unknown = || unknown_account::mail(&of_task, unknown.as_deref()?, mail_language(page, None));
-        if let Some(mail) = to_user.or_else(to_unknown) {
-            queue(&of_task, &mail).await;
-        }
-    };
-    after_answer(context, queueing).await;
+/// The user to whom a code leads that was right: who had it mailed, if name and proven address are still theirs. The name is
+/// looked up now, and the mark tells whether the account that it leads to is the one that got the mail, at the address that it
+/// has.
+///
+/// # Errors
+/// [`Failure`]: the store is out of reach.
+pub(super) async fn recipient(call: &mut Call, sent: &SentCode) -> Result<Option<Arc<User>>, Failure> {
+    let Call { context, durable, .. } = call;
+    let Context { app, issuer, .. } = &*context;
+    if let Some(user) = sent.handed_out_for() {
+        return match known_owner(context, user, sent.name()).await? {
+            None => owner(context, user, sent.name()).await,
+            known => Ok(known),
+        };
+    }
+    let found = app.store.user_by_login(&issuer.id, sent.name()).await?.map(|(user, _)| user);
+    let Some(user) = found else { return Ok(None) };
+    let Some(address) = user.mailable_address() else { return Ok(None) };
+    let mark = sent.recipient_mark(&user.id, address, &issuer.sign_in_key);
+    // Whoever sets it only now was sent nothing. The code is used up by then, so that the mark is worth nothing.
+    let was_told = !use_once((app, issuer), MARK, &mark, sent.expires_at(), durable).await?;
+    Ok(was_told.then_some(user))
 }
 
 /// What the browser keeps about a code that was sent: the last one that was sent, if it has several.

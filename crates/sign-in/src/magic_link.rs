@@ -55,31 +55,32 @@ impl Contents {
     }
 }
 
+/// The browser that asks for a code, and what for.
+pub(super) struct Asker {
+    /// The digest of its cookie.
+    pub(super) browser: String,
+    pub(super) pending: PendingAuthorization,
+}
+
 /// The link that stands for a code; `None` where the issuer sends none, or if it would be too long for programs of mail.
-/// It takes as long whether anybody has the address or not.
-///
-/// # Errors
-/// [`Failure::Internal`]
 pub(super) fn link(
     context: &Context,
-    interaction: &Interaction<PendingAuthorization>,
+    Asker { browser, pending }: Asker,
     (new, sent_to): (&NewCode, &str),
-) -> Result<Option<SecretString>, Failure> {
+) -> Option<SecretString> {
     if !login_page::offers(context, SignInMethod::MagicLink) {
-        return Ok(None);
+        return None;
     }
     let contents = Contents {
-        browser: interaction.browser.digest(),
+        browser,
         code: new.code.expose().to_owned(),
         sent_to: sent_to.to_owned(),
-        expires_at: new.expires_at,
-        pending: interaction.pending.clone(),
+        expires_at: new.sent.expires_at(),
+        pending,
     };
-    let contents = serde_json::to_vec(&contents).map_err(|error| Failure::Internal(error.to_string()))?;
-    let sealed = context.issuer.interactions.seal(PURPOSE, &contents);
-    let sealed = sealed.map_err(|error| Failure::Internal(error.to_string()))?;
+    let sealed = context.issuer.interactions.seal(PURPOSE, &serde_json::to_vec(&contents).ok()?).ok()?;
     let url = page_url(&context.issuer, &format!("{PATH}?{LINK}={sealed}"));
-    Ok((url.len() <= LONGEST).then(|| SecretString::new(url)))
+    (url.len() <= LONGEST).then(|| SecretString::new(url))
 }
 
 /// The mail with a link: alone, or with its code where the issuer sends codes too. `None` for a user without an address.

@@ -1,9 +1,10 @@
 //! Codes sent by e-mail: six digits, for some minutes, for one browser, with five tries, used once (NIST SP 800-63B
 //! 5.1.3).
 //!
-//! What is known about a code is a [`SentCode`], which is sealed and waits in the browser that asked for it. The store
-//! keeps only one-time marks: one for each try, so that a code can be guessed five times however often the sealed value
-//! is copied, and one for its use.
+//! What is known about a code is a [`SentCode`], which is sealed and waits in the browser that asked for it. It is made
+//! before anybody is looked up, so it tells nothing of who has the name. The store keeps only one-time marks: one for each
+//! try, so that a code can be guessed five times however often the sealed value is copied, one for its use, and one for
+//! the account and address that it was mailed to, so that it leads into no other.
 
 use std::time::Duration;
 
@@ -73,9 +74,10 @@ impl EmailCode {
 #[derive(Serialize, Deserialize)]
 pub struct SentCode {
     id: String,
-    /// The address, as login names are compared.
+    /// The name or address that was typed, as login names are compared.
     email: String,
-    /// The user of the address; `None` if nobody has it, so that no code is right.
+    /// The user for whom the test endpoint handed the code out, and earlier versions mailed it. `None`: it is mailed to
+    /// whoever has the name, if anybody has.
     user: Option<UserId>,
     /// HMAC of the code.
     digest: String,
@@ -89,22 +91,23 @@ pub struct SentCode {
 pub enum CodeRefused {
     /// Its time is over.
     Expired,
-    /// It was sent to another address.
+    /// It was asked for under another name or address.
     OtherAddress,
-    /// It is another code, or nobody has the address.
+    /// It is another code.
     Wrong,
 }
 
 impl SentCode {
-    /// Notes what is sent to `email`.
+    /// Notes a code that was asked for by a name or address. `user`: only if it is handed out for this user, and mailed to
+    /// nobody.
     pub fn new(
-        (email, user): (&str, Option<UserId>),
+        (name, user): (&str, Option<UserId>),
         code: &EmailCode,
         key: &HmacKey,
         (now, lives): (Timestamp, Duration),
         random: &dyn Random,
     ) -> Self {
-        let (id, email) = (random::base64url::<16>(random), login_key(email.trim()));
+        let (id, email) = (random::base64url::<16>(random), login_key(name.trim()));
         let lives = lives.as_secs();
         let mut sent = Self { id, email, user, digest: String::new(), sent_at: now, lives };
         sent.digest = encoding::encode(&key.sign(&sent.parts(code)));
@@ -116,36 +119,42 @@ impl SentCode {
         self.sent_at + Duration::from_secs(self.lives)
     }
 
-    /// The address to which it was sent, as login names are compared.
-    pub fn address(&self) -> &str {
+    /// The name or address by which it was asked for, as login names are compared.
+    pub fn name(&self) -> &str {
         &self.email
     }
 
-    /// Whether a code may still be tried, for this address. Looks at no code, so it costs no try.
+    /// The user for whom it was handed out. `None`: it was mailed to whoever had the name, if anybody had, and the mark of the
+    /// [recipient](Self::recipient_mark) tells whose it is.
+    pub const fn handed_out_for(&self) -> Option<&UserId> {
+        self.user.as_ref()
+    }
+
+    /// Whether a code may still be tried, for this name. Looks at no code, so it costs no try.
     ///
     /// # Errors
     /// [`CodeRefused`]
-    pub fn may_be_tried(&self, email: &str, now: Timestamp) -> Result<(), CodeRefused> {
+    pub fn may_be_tried(&self, name: &str, now: Timestamp) -> Result<(), CodeRefused> {
         if now >= self.expires_at() {
             return Err(CodeRefused::Expired);
         }
-        if login_key(email.trim()) != self.email {
+        if login_key(name.trim()) != self.email {
             return Err(CodeRefused::OtherAddress);
         }
         Ok(())
     }
 
-    /// The user who has proven to read the address's mail. Call it once for each try that was won. Constant time in the
-    /// code, whether there is a user or not.
+    /// Whether this is the code. Call it once for each try that was won. Constant time in the code, and the same whether
+    /// anybody has the name: who has it is looked up only by whoever brings a right code.
     ///
     /// # Errors
     /// [`CodeRefused::Wrong`]
-    pub fn check(&self, typed: Option<&EmailCode>, key: &HmacKey) -> Result<&UserId, CodeRefused> {
+    pub fn check(&self, typed: Option<&EmailCode>, key: &HmacKey) -> Result<(), CodeRefused> {
         let tag = encoding::decode_array::<32>(&self.digest).unwrap_or_default();
         // A text that is no code is compared like one.
         let none = EmailCode(SecretString::new(String::new()));
         let is_right = key.verify(&self.parts(typed.unwrap_or(&none)), &tag);
-        self.user.as_ref().filter(|_| is_right).ok_or(CodeRefused::Wrong)
+        is_right.then_some(()).ok_or(CodeRefused::Wrong)
     }
 
     /// The name of the mark of a try, from 0 to [`TRIES`] - 1. Whoever sets it has this try.
@@ -156,6 +165,23 @@ impl SentCode {
     /// The name of the mark of the code's use.
     pub fn use_mark(&self) -> String {
         format!("{}.use", self.id)
+    }
+
+    /// The name of the mark that a code was mailed to this account at this address. It is set before the mail is queued. Where
+    /// it is not set, the code leads into no account: the name or the address has gone to somebody else since, or the account
+    /// has another address, or nothing was mailed. It tells neither user nor address to who reads the store.
+    pub fn recipient_mark(&self, user: &UserId, address: &str, key: &HmacKey) -> String {
+        let address = login_key(address.trim());
+        // An id of a user contains no NUL.
+        let parts: [&[u8]; 6] = [
+            b"email code recipient\0",
+            self.id.as_bytes(),
+            &[0],
+            user.as_str().as_bytes(),
+            &[0],
+            address.as_bytes(),
+        ];
+        format!("{}.to.{}", self.id, encoding::encode(&key.sign(&parts)))
     }
 
     /// The signed parts. The id is random and the address and user are sealed beside it, so a tag fits this value alone.
@@ -185,10 +211,6 @@ mod tests {
         (code, sent)
     }
 
-    fn refused(result: Result<&UserId, CodeRefused>) -> Option<CodeRefused> {
-        result.err()
-    }
-
     #[test]
     fn a_code_is_six_digits_of_one_probability() {
         let random = SeededRandom::new(2);
@@ -215,11 +237,12 @@ mod tests {
     #[test]
     fn only_the_code_that_was_sent_is_right_and_only_for_its_address_and_time() {
         let (code, sent) = sent(Some("ann"));
-        assert_eq!(sent.check(Some(&code), &key()).map(UserId::as_str), Ok("ann"));
+        assert_eq!(sent.check(Some(&code), &key()), Ok(()));
+        assert_eq!(sent.handed_out_for().map(UserId::as_str), Some("ann"));
         let other = EmailCode::parse("000000").filter(|other| other.expose() != code.expose());
-        assert_eq!(refused(sent.check(other.as_ref(), &key())), Some(CodeRefused::Wrong));
-        assert_eq!(refused(sent.check(None, &key())), Some(CodeRefused::Wrong));
-        assert_eq!(refused(sent.check(Some(&code), &HmacKey::new(&[8; 32]))), Some(CodeRefused::Wrong));
+        assert_eq!(sent.check(other.as_ref(), &key()), Err(CodeRefused::Wrong));
+        assert_eq!(sent.check(None, &key()), Err(CodeRefused::Wrong));
+        assert_eq!(sent.check(Some(&code), &HmacKey::new(&[8; 32])), Err(CodeRefused::Wrong));
         assert_eq!(sent.may_be_tried(" ANN@example.com ", NOW), Ok(()));
         assert_eq!(sent.may_be_tried("bob@example.com", NOW), Err(CodeRefused::OtherAddress));
         let last = NOW + LIVES - Duration::from_millis(1);
@@ -227,10 +250,33 @@ mod tests {
         assert_eq!(sent.may_be_tried("ann@example.com", NOW + LIVES), Err(CodeRefused::Expired));
     }
 
+    /// A node of the version before may have sealed it.
     #[test]
-    fn where_nobody_has_the_address_no_code_is_right() {
+    fn what_is_sealed_before_a_look_up_names_nobody() {
         let (code, sent) = sent(None);
-        assert_eq!(refused(sent.check(Some(&code), &key())), Some(CodeRefused::Wrong));
+        assert_eq!((sent.handed_out_for(), sent.name()), (None, "ann@example.com"));
+        assert_eq!(sent.check(Some(&code), &key()), Ok(()));
+        let text = serde_json::to_string(&self::sent(Some("ann")).1).unwrap();
+        let opened: SentCode = serde_json::from_str(&text).unwrap();
+        assert_eq!(opened.handed_out_for().map(UserId::as_str), Some("ann"));
+    }
+
+    #[test]
+    fn the_mark_of_a_recipient_is_of_one_code_one_account_and_one_address() {
+        let ((_, sent), random) = (sent(None), SeededRandom::new(3));
+        let (ann, bob) = (UserId::trusted("ann"), UserId::trusted("bob"));
+        let mark = sent.recipient_mark(&ann, "ann@example.com", &key());
+        assert_eq!(sent.recipient_mark(&ann, " ANN@Example.com", &key()), mark, "another spelling");
+        let other = SentCode::new(("ann", None), &EmailCode::draw(&random), &key(), (NOW, LIVES), &random);
+        for another in [
+            sent.recipient_mark(&bob, "ann@example.com", &key()),
+            sent.recipient_mark(&ann, "ann@example.org", &key()),
+            sent.recipient_mark(&ann, "ann@example.com", &HmacKey::new(&[8; 32])),
+            other.recipient_mark(&ann, "ann@example.com", &key()),
+        ] {
+            assert_ne!(another, mark);
+        }
+        assert!(!mark.contains("ann") && !mark.contains(' '), "{mark}");
     }
 
     #[test]

@@ -12,8 +12,7 @@ use symbolon_protocol::sign_in::{Factor, Proven};
 use super::answer::{ok, signed_in};
 use super::{allowed_origin, body, email, offered};
 use crate::email_code_attempt::{
-    MARK, Recipient, details, failed, forget, has_try, is_same, known_owner, mail_to, owner,
-    queue_after_answer, reason_of, remember, sent,
+    Asked, MARK, details, failed, forget, has_try, mail_to, reason_of, recipient, remember, sent,
 };
 use crate::passkey_challenge::unproven;
 use symbolon_app::email_code;
@@ -30,41 +29,31 @@ struct Typed {
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct Wanted {
     email: String,
 }
 
 /// `POST /api/auth/email-code/send`: sends a code to an address, if an account has it. The answer is the same if none has, and
-/// comes as early: the mail is queued after it.
+/// comes as early: who has it is looked up after it.
 ///
 /// # Errors
 /// [`Failure`]
 pub(super) async fn send(call: &mut Call) -> Result<Response, Failure> {
     allowed_origin(call)?;
     offered(call, SignInMethod::EmailCode)?;
-    let asked: Asked = body(call)?;
-    let address = email(&asked.email)?;
+    let wanted: Wanted = body(call)?;
+    let address = email(&wanted.email)?;
     let Context { app, issuer, remote, .. } = &call.context;
     app.rate_limits.check_mail(&issuer.id, address, *remote, app.now()).map_err(|limited| {
         let refusal = Refusal::about(Reason::SignInRateLimited, details(&call.context, address));
         Failure::limited(limited, refusal)
     })?;
-    let found = app.store.user_by_login(&issuer.id, address).await?.map(|(user, _)| user);
-    let recipient = match found {
-        // A user's name may look like an address of somebody else.
-        Some(user) if user.mailable_address().is_some_and(|own| is_same(own, address)) => {
-            Recipient::User(user)
-        }
-        Some(_) => Recipient::Nobody,
-        None => Recipient::NoAccount,
-    };
-    let user = recipient.user().map(|user| user.id.clone());
-    let new = email_code::begin(app, issuer, (address, user), LIVES);
+    let new = email_code::begin(app, issuer, (address, None), LIVES);
     let new = new.map_err(|error| Failure::Internal(error.to_string()))?;
     let cookie = remember(&call.context, &new);
-    let language = call.language();
-    let mail = recipient.user().and_then(|user| mail_to(user, language, &new.code, LIVES));
-    queue_after_answer(&call.context, (&recipient, address), language, mail).await;
+    let (context, name) = (call.context.clone(), address.to_owned());
+    let asked = Asked { context, name, by_address_alone: true, page: call.language(), new };
+    asked.mail_after_answer(|asked, user| mail_to(user, asked.page, &asked.new.code, LIVES)).await;
     let mut response = ok(Map::from_iter([("success".to_owned(), true.into())]));
     response.headers_mut().extend(cookie.map(|cookie| (header::SET_COOKIE, cookie)));
     Ok(response)
@@ -95,23 +84,16 @@ pub(super) async fn verify(call: &mut Call) -> Result<Response, Failure> {
     if has_try(call, &sent).await?.is_none() {
         return Err(refused(Reason::EmailCodeUsedUp));
     }
-    let user = match sent.check(EmailCode::parse(&typed.code).as_ref(), &issuer.sign_in_key) {
-        Ok(user) => user,
-        Err(why) => {
-            app.rate_limits.failed_login(&issuer.id, address, *remote, now);
-            failed(&context, reason_of(why), address, None);
-            return Ok(unproven(reason_of(why), NOT_ACCEPTED, Details::default()).into_json());
-        }
-    };
+    if let Err(why) = sent.check(EmailCode::parse(&typed.code).as_ref(), &issuer.sign_in_key) {
+        app.rate_limits.failed_login(&issuer.id, address, *remote, now);
+        failed(&context, reason_of(why), address, None);
+        return Ok(unproven(reason_of(why), NOT_ACCEPTED, Details::default()).into_json());
+    }
     let (mark, until) = (sent.use_mark(), sent.expires_at());
     if !use_once((app, issuer), MARK, &mark, until, &mut call.durable).await? {
         return Err(refused(Reason::EmailCodeUsedUp));
     }
-    let user = match known_owner(&context, user, address).await? {
-        None => owner(&context, user, address).await?,
-        known => known,
-    };
-    let Some(user) = user else { return Err(refused(Reason::UserDeactivated)) };
+    let Some(user) = recipient(call, &sent).await? else { return Err(refused(Reason::UserDeactivated)) };
     app.rate_limits.right_password(&issuer.id, address, *remote, now);
     app.rate_limits.right_mailed_code(*remote);
     let enrolled = app.store.authenticators(&issuer.id, &user.id).await?.set;

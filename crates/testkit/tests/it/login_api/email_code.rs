@@ -161,6 +161,38 @@ fn ten_thousand_guesses_have_five_tries() {
     assert_eq!(sessions_of(&server, &ann), 0);
 }
 
+/// Tries are counted by code, and codes by the address that they go to, from however many browsers they are asked for.
+#[test]
+fn ever_new_codes_give_a_guesser_no_more_than_the_tries_of_three() {
+    let server = TestServer::start_with(
+        Options::default()
+            .one_node()
+            .env("SYMBOLON_RATE_LIMITS", "on")
+            .env("SYMBOLON_RATE_LIMIT_MAIL_ADDRESS", "1000/15m")
+            .env("SYMBOLON_RATE_LIMIT_LOGIN_ACCOUNT", "100000/1m")
+            .env("SYMBOLON_RATE_LIMIT_LOGIN_ADDRESS", "100000/1m"),
+    );
+    let verified = json!({ "email": ANN, "email_verified": true });
+    assert_eq!(server.admin("POST", "/users", Some(verified)).status, 201);
+    let browsers: Vec<Browser> = (0..20).map(|_| server.browser()).collect();
+    let asks = |browser: &&Browser| {
+        let sent = call(browser, &server.issuer, "/email-code/send", &json!({ "email": ANN }));
+        assert!([200, 429].contains(&sent.status), "{sent:?}");
+        sent.status == 200
+    };
+    let have_one: Vec<&Browser> = browsers.iter().filter(asks).collect();
+    assert_eq!(have_one.len(), 3, "in fifteen minutes");
+    for guess in 0..100 {
+        for browser in &have_one {
+            is_refused(&verify(&server, browser, ANN, &format!("{guess:06}")));
+        }
+    }
+    server.drain_audit();
+    let failed = server.admin("GET", "/audit-logs?event=session.sign_in_failed", None).json();
+    let failed = failed["audit_logs"].as_array().unwrap();
+    assert_eq!(failed.len(), 15, "of 300 guesses five were compared with each code: {failed:?}");
+}
+
 #[test]
 fn attempts_are_limited_like_those_with_passwords() {
     let server = TestServer::start_with(Options::default().one_node().env("SYMBOLON_RATE_LIMITS", "on"));

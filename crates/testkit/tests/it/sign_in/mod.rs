@@ -1,6 +1,7 @@
 //! Methods of signing in on the pages: which are offered, and each of them.
 
 mod acr;
+mod attacks;
 mod email_code;
 mod magic_link;
 mod passkey;

@@ -33,6 +33,7 @@ mod failures;
 mod following;
 mod grants;
 mod groups;
+mod indistinguishable;
 mod interactions;
 mod introspection;
 mod issuers;

@@ -170,12 +170,7 @@ async fn is_still_theirs(context: &Context, user: &User, address: &str) -> Resul
 }
 
 /// Signs in who has proven to read the mail of an address.
-async fn sign_in(
-    call: &mut Call,
-    form: LoginForm,
-    user: &User,
-    address: &str,
-) -> Result<Response, Failure> {
+async fn sign_in(call: &mut Call, form: LoginForm, user: &User, address: &str) -> Result<Response, Failure> {
     let context = call.context.clone();
     let proven = Proven::by(Factor::EmailCode, context.app.now());
     let assessed = second_factor::assess(call, form.asking.client(), user, proven).await?;

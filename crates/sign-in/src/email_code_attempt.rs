@@ -95,7 +95,8 @@ impl Asked {
         let Some((user, _)) = app.store.user_by_login(&issuer.id, &self.name).await? else {
             return Ok(unknown_account::mail(&self.context, &self.name, mail_language(self.page, None)));
         };
-        let address = user.mailable_address().filter(|own| !self.by_address_alone || is_same(own, &self.name));
+        let address =
+            user.mailable_address().filter(|own| !self.by_address_alone || is_same(own, &self.name));
         let Some(address) = address.filter(|own| may_be_told(&self.context, own, &self.name)) else {
             return Ok(None);
         };

@@ -60,9 +60,7 @@ const QUESTIONS: [(&str, &str, Ask); 7] = [
         let page = asker.browser.get(&sent.location());
         timed(|| form(&asker.browser, CODE, &page, &[("code", "no code")]))
     }),
-    ("a code by the API", "closed", |asker, name| {
-        timed(|| asker.call("send", &json!({ "email": name })))
-    }),
+    ("a code by the API", "closed", |asker, name| timed(|| asker.call("send", &json!({ "email": name })))),
     ("a wrong code by the API", "closed", |asker, name| {
         asker.call("send", &json!({ "email": name }));
         timed(|| asker.call("verify", &json!({ "email": name, "code": "no code" })))

@@ -184,10 +184,7 @@ fn a_password_or_code_of_a_megabyte_is_refused_unread() {
     }
     // The longest that fits into a form is a wrong password like any other.
     let long = "x".repeat(60_000);
-    assert_eq!(
-        browser.post("/login", &[fields[0], fields[1], fields[2], ("password", &*long)]).status,
-        403
-    );
+    assert_eq!(browser.post("/login", &[fields[0], fields[1], fields[2], ("password", &*long)]).status, 403);
     assert!(!is_signed_in(&browser) && scene.signs_in(ANN, PASSWORD));
 }
 

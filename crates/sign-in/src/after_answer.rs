@@ -1,16 +1,27 @@
 //! What is done when the answer is on its way: whoever measures how long an answer takes learns nothing from it.
 
 use std::future::Future;
+use std::time::Duration;
 
+use symbolon_crypto::random::{self, Random};
 use symbolon_mail::{Language, Mail};
 use symbolon_protocol::precis::login_key;
 
 use symbolon_app::http::Context;
 
-/// Does work when the answer is on its way. A server that stops waits for it.
+/// How long after an answer work begins: 50 to 305 ms, at random. If it began at once, a second request that follows the answer
+/// closely would wait for the commits of the work, and its time would tell how much work there was. At a fixed time, whoever
+/// asks then would learn it.
+fn pause(random: &dyn Random) -> Duration {
+    let [share] = random::bytes::<1>(random);
+    Duration::from_millis(50 + u64::from(share))
+}
+
+/// Does work a moment after the answer. A server that stops waits for it.
 pub(super) async fn after_answer(context: &Context, work: impl Future<Output = ()> + Send + 'static) {
+    let pause = pause(&*context.app.random);
     let mut working = context.app.detached.finish_even_if_dropped(async move {
-        tokio::task::yield_now().await;
+        tokio::time::sleep(pause).await;
         work.await;
     });
     // Begun here, and finished in a task of its own when it is dropped.

@@ -222,6 +222,13 @@ impl TestServer {
         }
     }
 
+    /// Waits until all is done that was left to do after answers, whichever node gave them: what was to be mailed is queued.
+    pub fn settle(&self) {
+        for node in &self.nodes {
+            self.block_on(node.app.detached.settled());
+        }
+    }
+
     /// The URL of each node's own public listener, which answers by what that node knows at the moment. Through
     /// [`url`](Self::url) every request waits until all nodes know of all earlier changes.
     pub fn node_urls(&self) -> Vec<String> {

@@ -65,6 +65,7 @@ fn a_known_and_an_unknown_address_look_alike_and_each_gets_one_mail() {
     for (known, unknown) in seen[0].iter().zip(&seen[1]) {
         assert_eq!(bare(known), bare(unknown));
     }
+    scene.server.settle();
     std::thread::sleep(Duration::from_millis(200));
     assert_eq!(scene.mailbox.unread(), 0, "one mail each");
 }

@@ -88,6 +88,7 @@ fn a_name_that_only_looks_the_same_is_another_and_every_spelling_is_one() {
         ask_by_api(&scene, &browser, look_alike);
         assert_eq!(recover(&browser, look_alike), 303, "{look_alike}");
     }
+    scene.server.settle();
     // Decomposed, in capitals, of full width, with the sign of the unit Kelvin for a K: the same address, and mail goes to it as it
     // stands in the account.
     for spelling in [
@@ -213,6 +214,7 @@ fn names_and_addresses_put_nothing_into_the_headers_of_mail() {
         let page = browser.get("/register");
         assert_eq!(submit(&browser, &page, &[("email", address)]).status, 400, "{address:?}");
     }
+    scene.server.settle();
     // A name may have line breaks; it is in no header.
     let hostile = "Ann\r\nBcc: all@example.com\r\n\r\nSee https://evil.example";
     scene.user(json!({

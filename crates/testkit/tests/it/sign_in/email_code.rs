@@ -104,6 +104,7 @@ fn nobody_learns_who_has_an_account() {
     change_other(&scene, |user| User { active: false, email_verified: true, ..user });
     assert!(is_alike(OTHER), "an inactive account");
     code(&peer, 1);
+    scene.server.settle();
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(peer.texts().len(), 1, "only the first was sent");
     let browser = scene.server.browser();

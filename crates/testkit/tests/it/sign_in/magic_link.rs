@@ -148,6 +148,7 @@ fn an_unknown_address_is_told_by_mail_where_people_may_register() {
     };
     set(&scene, json!({ "registration": "closed" }));
     let (page, told) = (shape("nobody@example.com"), api("nobody@example.com"));
+    scene.server.settle();
     set(&scene, json!({ "registration": "open" }));
     // The first mail that comes is one of these: nothing was sent before.
     assert_eq!((shape("new@example.com"), mailbox.next().to), (page.clone(), "new@example.com".to_owned()));

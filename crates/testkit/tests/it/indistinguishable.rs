@@ -189,7 +189,9 @@ fn the_rank_test_tells_a_small_shift_from_none() {
     };
     assert!(rank_test(&draw(0), &draw(0)).abs() < DIFFERENT);
     // Two fifths of a standard deviation.
-    assert!(rank_test(&draw(10_000), &draw(0)) > DIFFERENT && rank_test(&draw(0), &draw(10_000)) < -DIFFERENT);
+    assert!(
+        rank_test(&draw(10_000), &draw(0)) > DIFFERENT && rank_test(&draw(0), &draw(10_000)) < -DIFFERENT
+    );
     let equal = [Duration::from_secs(1); 9];
     assert!(rank_test(&equal, &equal).abs() < 1e-9, "ties");
 }

@@ -11,6 +11,7 @@ pub mod metadata;
 pub mod preset;
 pub mod token_response;
 pub mod upstream_user;
+pub mod way_left;
 
 use std::collections::BTreeMap;
 

@@ -3,6 +3,7 @@
 mod accounts;
 mod admin;
 mod attacks;
+mod down;
 pub(crate) mod fake;
 
 use serde_json::{Value, json};

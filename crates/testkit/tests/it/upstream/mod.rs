@@ -5,6 +5,7 @@ mod admin;
 mod attacks;
 mod down;
 pub(crate) mod fake;
+pub(crate) mod identities;
 
 use serde_json::{Value, json};
 use symbolon_testkit::{

@@ -60,7 +60,7 @@ impl Drop for UpstreamCall<'_> {
 #[cfg(test)]
 pub(crate) mod tests {
     use symbolon_protocol::id::IdentityProviderId;
-    use symbolon_protocol::identity_provider::{ProviderKind, ProviderResponseMode};
+    use symbolon_protocol::identity_provider::{ProviderKind, ProviderLogout, ProviderResponseMode};
     use symbolon_protocol::time::Timestamp;
 
     use super::*;
@@ -81,6 +81,7 @@ pub(crate) mod tests {
             sign_up: false,
             link_by_verified_email: false,
             email_domains: Vec::new(),
+            logout: ProviderLogout::default(),
             enabled: true,
             created_at: Timestamp::EPOCH,
             updated_at: Timestamp::EPOCH,

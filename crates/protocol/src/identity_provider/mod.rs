@@ -47,6 +47,24 @@ pub enum ProviderResponseMode {
     FormPost,
 }
 
+/// What becomes of a logout of somebody who signed in by the provider.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProviderLogout {
+    /// It ends the session here alone.
+    #[default]
+    Here,
+    /// The person is sent to the provider's `end_session_endpoint` afterwards, if it has one (RP-Initiated Logout 1.0 2).
+    PassedOn,
+}
+
+impl ProviderLogout {
+    /// Whether it ends the session here alone.
+    pub fn is_here(&self) -> bool {
+        *self == Self::Here
+    }
+}
+
 /// Which of a provider's groups are which of the issuer's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -98,6 +116,9 @@ pub struct IdentityProvider {
     /// and is believed for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub email_domains: Vec<String>,
+    /// What becomes of a logout of somebody who signed in by it.
+    #[serde(default, skip_serializing_if = "ProviderLogout::is_here")]
+    pub logout: ProviderLogout,
     /// Whether people may sign in by it.
     pub enabled: bool,
     /// When it was made.
@@ -159,6 +180,7 @@ pub(crate) mod tests {
             sign_up: false,
             link_by_verified_email: false,
             email_domains: Vec::new(),
+            logout: ProviderLogout::default(),
             enabled: true,
             created_at: Timestamp::EPOCH,
             updated_at: Timestamp::EPOCH,

@@ -27,11 +27,12 @@ const FIRST: [&str; 7] = ["id", "name", "kind", "issuer", "client_id", "has_clie
 const PRESETS: [&str; 4] = ["google", "microsoft", "apple", "github"];
 
 /// Options that set one text member.
-const TEXTS: [(&str, &str, &str, &str); 4] = [
+const TEXTS: [(&str, &str, &str, &str); 5] = [
     ("name", "name", "NAME", "Its name on the button"),
     ("issuer-url", "issuer", "URL", "Its issuer, exactly as its metadata have it; of GitHub its address"),
     ("client-id", "client_id", "ID", "The client_id that it gave to this issuer"),
     ("response-mode", "response_mode", "MODE", "How its answer comes: query or form_post"),
+    ("logout", "logout", "WHERE", "Where a logout ends the session: here, or passed_on to it as well"),
 ];
 
 /// Options that are true, or what is behind `=`.

@@ -6,6 +6,7 @@ mod attacks;
 mod down;
 pub(crate) mod fake;
 pub(crate) mod identities;
+mod logout;
 
 use serde_json::{Value, json};
 use symbolon_testkit::{

@@ -1,6 +1,10 @@
 //! The files that pages load, under paths that carry a fingerprint of their content.
 
-use std::sync::LazyLock;
+use std::io::Write;
+use std::sync::{LazyLock, OnceLock};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
 
 /// A static file that pages load. Its path changes whenever its content does, so it may be served with
 /// `Cache-Control: public, max-age=31536000, immutable`.
@@ -14,6 +18,10 @@ pub struct Asset {
     pub body: String,
     /// The value of the `ETag` header, quotes included (RFC 9110 section 8.8.3).
     pub etag: String,
+    /// The value of the `ETag` header where the content is compressed: it differs, because the bytes do (RFC 9110 section
+    /// 8.8.3.3).
+    pub compressed_etag: String,
+    compressed: OnceLock<Vec<u8>>,
 }
 
 impl Asset {
@@ -23,13 +31,28 @@ impl Asset {
             path: format!("/assets/{stem}.{fingerprint:016x}.{extension}"),
             content_type,
             etag: format!("\"{fingerprint:016x}\""),
+            compressed_etag: format!("\"{fingerprint:016x}-gzip\""),
             body,
+            compressed: OnceLock::new(),
         }
+    }
+
+    /// The content as gzip (RFC 1952), made once; none where that is no shorter.
+    pub fn compressed(&self) -> Option<&[u8]> {
+        let compressed = self.compressed.get_or_init(|| gzip(self.body.as_bytes()).unwrap_or_default());
+        let is_shorter = !compressed.is_empty() && compressed.len() < self.body.len();
+        is_shorter.then_some(compressed)
     }
 
     fn script(stem: &str, body: String) -> Self {
         Self::new(stem, "js", "text/javascript; charset=utf-8", body)
     }
+}
+
+fn gzip(body: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(body)?;
+    encoder.finish()
 }
 
 /// 64-bit FNV-1a. It only tells versions of our own files apart, so it need not withstand an attacker.

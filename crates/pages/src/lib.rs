@@ -68,7 +68,7 @@ pub use notice::{Notice, NoticePage};
 pub use outbox::{OutboxMailView, OutboxPage};
 pub use page::RenderError;
 pub use passkey::{PasskeyOfferPage, PasskeyPrompt};
-pub use password_field::PasswordFault;
+pub use password_field::{NewPassword, PasswordFault};
 pub use recovery::{ForgotPasswordPage, RecoveryError, ResetPasswordPage};
 pub use registration::{FieldKind, FormField, PuzzleView, RegisterError, RegisterPage};
 pub use second_factor::{RecoveryCodesPage, SecondFactorError, SecondFactorPage, SecondFactorSetup};

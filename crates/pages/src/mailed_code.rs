@@ -5,7 +5,7 @@ use askama::Template;
 use crate::language::Phrase;
 use crate::page::page;
 use crate::sign_in::wait;
-use crate::{Language, PasswordFault, Texts};
+use crate::{Language, NewPassword, PasswordFault, Texts};
 
 /// What the code is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +70,7 @@ pub struct MailedCodePage {
     /// The code that the form brings, of a link that was opened in this browser.
     pub code: Option<String>,
     /// Whether a password is chosen here.
-    pub asks_password: bool,
+    pub new_password: NewPassword,
     /// Where the form is posted.
     pub action: String,
     /// The hidden field `transaction`.

@@ -1,6 +1,27 @@
-//! What is wrong with a password that a person chose.
+//! The field for a new password, and what is wrong with what a person chose.
 
 use crate::Texts;
+
+/// Whether a page that opens an account asks for a password.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NewPassword {
+    /// It does not: passwords are no way to sign in.
+    NotAsked,
+    /// The person may leave it out, and sign in by what is mailed.
+    Optional,
+    /// It must be chosen.
+    Required,
+}
+
+impl NewPassword {
+    pub(crate) fn is_asked(self) -> bool {
+        self != Self::NotAsked
+    }
+
+    pub(crate) fn is_required(self) -> bool {
+        self == Self::Required
+    }
+}
 
 /// Why a password was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use askama::Template;
 
 use crate::page::page;
 use crate::sign_in::wait;
-use crate::{Language, PasswordFault, Texts};
+use crate::{Language, NewPassword, PasswordFault, Texts};
 
 /// Why a registration was not taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,14 +131,22 @@ pub struct RegisterPage {
     pub family_name: String,
     /// Attributes that the person must or may write.
     pub attributes: Vec<FormField>,
-    /// Whether the password is chosen here: the address is proven already.
-    pub asks_password: bool,
+    /// Whether the password is chosen here: where the address is proven already.
+    pub new_password: NewPassword,
+    /// Whether this form opens the account: the address is proven already.
+    pub opens_account: bool,
     /// The puzzle, if there is one.
     pub puzzle: Option<PuzzleView>,
     /// Where somebody who has an account goes.
     pub sign_in_uri: Option<String>,
     /// Why the last attempt was not taken.
     pub error: Option<RegisterError>,
+}
+
+impl RegisterPage {
+    fn is_password_wrong(&self) -> bool {
+        matches!(self.error, Some(RegisterError::Password(_)))
+    }
 }
 
 page!(RegisterPage);

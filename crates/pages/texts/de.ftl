@@ -273,6 +273,7 @@ given_name = Vorname
 family_name = Nachname
 new_password = Neues Passwort
 password_hint = Mindestens 8 Zeichen. Mehrere Wörter hintereinander sind leicht zu merken und schwer zu erraten.
+password_optional_hint = Sie können dieses Feld leer lassen: Dann melden Sie sich mit dem an, was an Ihre E-Mail-Adresse geschickt wird.
 password_too_short = Dieses Passwort ist zu kurz: Es braucht mindestens 8 Zeichen.
 password_too_long = Dieses Passwort ist zu lang.
 password_common = Dieses Passwort verwenden so viele Menschen, dass es als erstes erraten wird. Wählen Sie ein anderes.

@@ -287,6 +287,7 @@ given_name = First name
 family_name = Last name
 new_password = New password
 password_hint = At least 8 characters. A few words in a row are easy to remember and hard to guess.
+password_optional_hint = You may leave this empty: then you sign in by what is sent to your e-mail address.
 password_too_short = This password is too short: it needs at least 8 characters.
 password_too_long = This password is too long.
 password_common = This password is used by so many people that it is guessed first. Choose another one.

@@ -273,6 +273,7 @@ given_name = Nombre
 family_name = Apellidos
 new_password = Nueva contraseña
 password_hint = Al menos 8 caracteres. Varias palabras seguidas son fáciles de recordar y difíciles de adivinar.
+password_optional_hint = Puede dejar este campo vacío: entonces iniciará sesión con lo que se envíe a su dirección de correo electrónico.
 password_too_short = Esta contraseña es demasiado corta: necesita al menos 8 caracteres.
 password_too_long = Esta contraseña es demasiado larga.
 password_common = Tanta gente usa esta contraseña que es de las primeras que se prueban. Elija otra.

@@ -273,6 +273,7 @@ given_name = Prénom
 family_name = Nom
 new_password = Nouveau mot de passe
 password_hint = Au moins 8 caractères. Quelques mots à la suite sont faciles à retenir et difficiles à deviner.
+password_optional_hint = Vous pouvez laisser ce champ vide : vous vous connecterez alors avec ce qui est envoyé à votre adresse e-mail.
 password_too_short = Ce mot de passe est trop court : il lui faut au moins 8 caractères.
 password_too_long = Ce mot de passe est trop long.
 password_common = Ce mot de passe est utilisé par tant de personnes qu’il est deviné en premier. Choisissez-en un autre.

@@ -270,6 +270,7 @@ given_name = 名
 family_name = 姓
 new_password = 新しいパスワード
 password_hint = 8文字以上にしてください。いくつかの単語を並べると、覚えやすく推測されにくくなります。
+password_optional_hint = 空欄のままでもかまいません。その場合は、メールアドレスに送られるものを使ってサインインします。
 password_too_short = このパスワードは短すぎます。8文字以上が必要です。
 password_too_long = このパスワードは長すぎます。
 password_common = このパスワードは多くの人が使っており、真っ先に推測されます。別のものを選んでください。

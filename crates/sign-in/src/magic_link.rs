@@ -10,7 +10,7 @@ use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use symbolon_crypto::secret::SecretString;
 use symbolon_mail::{Mail, Message};
-use symbolon_pages::{Language, MailedCodeGoal, MailedCodePage, Notice};
+use symbolon_pages::{Language, MailedCodeGoal, MailedCodePage, NewPassword, Notice};
 use symbolon_protocol::params::Params;
 use symbolon_protocol::sign_in::email_code::LIVES_ON_PAGES;
 use symbolon_protocol::sign_in::method::SignInMethod;
@@ -142,7 +142,7 @@ fn page(call: &Call, contents: Contents) -> Result<Response, Failure> {
         email: sent_to,
         is_proven: true,
         code: Some(code),
-        asks_password: false,
+        new_password: NewPassword::NotAsked,
         action: address(context, EMAIL_CODE_PATH, &sealed),
         again_uri: address(context, login_page::PATH, &sealed),
         transaction: sealed,

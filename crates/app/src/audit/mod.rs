@@ -179,22 +179,26 @@ impl AuditLog {
 
     /// Counts an event and, if its kind is audited, queues its record. Never waits.
     pub fn record(&self, issuer: &IssuerId, entry: AuditEntry, now: Timestamp) {
-        self.count(entry.event);
-        if entry.event.audited() {
+        let event = entry.event;
+        if event.audited() {
             self.queue(issuer, entry, now);
         }
+        // Last: whoever sees it counted finds its record.
+        self.count(event);
     }
 
     /// Like [`record`](Self::record), but returns a handle to wait until the record is durable. Works before
     /// [`run`](Self::run) has started too: the record then waits for it. `None` if the event is not audited, or if
     /// the log is closed because the server is stopping.
     pub fn record_awaited(&self, issuer: &IssuerId, entry: AuditEntry, now: Timestamp) -> Option<Written> {
-        self.count(entry.event);
-        if !entry.event.audited() {
+        let event = entry.event;
+        if !event.audited() {
+            self.count(event);
             return None;
         }
         let (tell, written) = oneshot::channel();
         self.push(Queued { issuer: issuer.clone(), at: now, entry, written: Some(tell) });
+        self.count(event);
         (!self.queue.is_closed()).then_some(Written(written))
     }
 

@@ -11,7 +11,7 @@ use serde_json::json;
 use symbolon_crypto::secret::SecretString;
 use symbolon_mail::{Language as MailLanguage, Mail, Message};
 use symbolon_pages::{
-    AccountPlace, EmailError, EmailPage, MailedCodeError, MailedCodeGoal, MailedCodePage, Notice,
+    AccountPlace, EmailError, EmailPage, MailedCodeError, MailedCodeGoal, MailedCodePage, NewPassword, Notice,
 };
 use symbolon_protocol::email_address;
 use symbolon_protocol::event::Event;
@@ -322,7 +322,7 @@ fn code_page(
         email: interaction.pending.code.email().to_owned(),
         is_proven: interaction.pending.is_proven,
         code: None,
-        asks_password: false,
+        new_password: NewPassword::NotAsked,
         action: format!("{}{VERIFY}", context.issuer.prefix),
         transaction: interaction.seal(context)?,
         csrf: interaction.csrf_token(context, Purpose::MailedCode, ""),

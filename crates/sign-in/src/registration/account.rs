@@ -54,12 +54,18 @@ pub(super) async fn open(
     context: &Context,
     pending: &PendingRegistration,
     applicant: &Applicant,
-    password: SecretString,
+    password: Option<SecretString>,
 ) -> Result<Result<Arc<User>, NotOpened>, Failure> {
     let Context { app, issuer, remote, .. } = context;
-    let fairness = app.passwords.fairness_key(&issuer.id, &applicant.email, *remote);
-    let Ok(hash) = app.passwords.hash_anew(fairness, password).await else {
-        return Ok(Err(NotOpened::Busy));
+    let hash = match password {
+        Some(password) => {
+            let fairness = app.passwords.fairness_key(&issuer.id, &applicant.email, *remote);
+            let Ok(hash) = app.passwords.hash_anew(fairness, password).await else {
+                return Ok(Err(NotOpened::Busy));
+            };
+            Some(hash)
+        }
+        None => None,
     };
     let (pending, applicant) = (pending.clone(), applicant.clone());
     let of_task = context.clone();
@@ -72,7 +78,7 @@ async fn create(
     context: &Context,
     pending: &PendingRegistration,
     applicant: &Applicant,
-    hash: PasswordHash,
+    hash: Option<PasswordHash>,
 ) -> Result<Result<Arc<User>, NotOpened>, Failure> {
     let Context { app, issuer, .. } = context;
     let mut durable = Durable::already();
@@ -97,7 +103,7 @@ async fn create(
     }
     let id = UserId::trusted(format!("u{}", random::token_128(&*app.random)));
     let user = applicant.user(id, app.now());
-    if app.store.create_user(&issuer.id, user.clone(), Some(hash)).await? == Created::Exists {
+    if app.store.create_user(&issuer.id, user.clone(), hash).await? == Created::Exists {
         let is_there = app.store.user_by_login(&issuer.id, &applicant.email).await?.is_some();
         return Ok(Err(if is_there { NotOpened::Exists } else { NotOpened::Taken }));
     }

@@ -4,7 +4,7 @@ use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
 use symbolon_crypto::secret::SecretString;
 use symbolon_mail::{Language as MailLanguage, Mail, Message};
-use symbolon_pages::{Notice, PuzzleView, RegisterError, RegisterPage};
+use symbolon_pages::{NewPassword, Notice, PuzzleView, RegisterError, RegisterPage};
 use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::Reason;
 use symbolon_protocol::sign_in::email_code::EmailCode;
@@ -13,6 +13,7 @@ use symbolon_protocol::sign_in::puzzle;
 use symbolon_protocol::sign_in::registration::Standing;
 
 use super::applicant::{Applicant, Typed};
+use super::new_password::new_password;
 use super::{PATH, PendingRegistration, closed, confirm, invited, is_open};
 use crate::after_answer::{after_answer, mail_language, may_be_told, queue};
 use crate::interaction::{Asking, Interaction};
@@ -79,8 +80,7 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
         Err(error) => return page((context, received), &interaction, &typed, Some(error)).await,
     };
     if interaction.pending.invitation.as_ref().is_some_and(|invitation| invitation.is_mailed) {
-        let password = SecretString::new(params.get("password")?.unwrap_or_default().to_owned());
-        return invited::submit(call, interaction, (applicant, &typed), password).await;
+        return invited::submit(call, interaction, (applicant, &typed), &params).await;
     }
     let solution = params.get("puzzle")?.unwrap_or_default();
     let is_solved = |bits| puzzle::is_solved(bits, (interaction.form_id(), &typed.email), solution);
@@ -176,6 +176,8 @@ pub(super) async fn page(
         Some(RegisterError::Busy) => Some(1),
         _ => None,
     };
+    // Whoever was invited by mail has proven the address with the link.
+    let opens_account = pending.invitation.as_ref().is_some_and(|invitation| invitation.is_mailed);
     let page = RegisterPage {
         language: interaction.language,
         issuer_name: context.issuer.display_name(),
@@ -188,7 +190,8 @@ pub(super) async fn page(
         given_name: typed.given_name.clone(),
         family_name: typed.family_name.clone(),
         attributes: typed.attributes.clone(),
-        asks_password: pending.invitation.as_ref().is_some_and(|invitation| invitation.is_mailed),
+        new_password: if opens_account { new_password(context) } else { NewPassword::NotAsked },
+        opens_account,
         puzzle,
         sign_in_uri: onward::page_with(context, received, pending.authorization.as_ref(), login_page::PATH)?,
         error,

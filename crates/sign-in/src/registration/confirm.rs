@@ -2,16 +2,14 @@
 
 use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
-use symbolon_crypto::secret::SecretString;
 use symbolon_pages::{MailedCodeError, MailedCodeGoal, MailedCodePage, Notice};
-use symbolon_protocol::id::UserId;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::Reason;
 
 use super::account::{self, NotOpened};
 use super::applicant::Typed;
-use super::{CONFIRM, PATH, PendingRegistration, apply, closed, is_open};
-use crate::code_attempt::{check, password_fault, status};
+use super::{CONFIRM, PATH, PendingRegistration, apply, closed, is_open, new_password};
+use crate::code_attempt::{check, status};
 use crate::interaction::{Interaction, address, fits_address};
 use crate::login_page::append;
 use crate::mailed_link::{self, OpenedLink};
@@ -86,11 +84,10 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
         context.refused(RefusedRequest::anonymous(Reason::PageFormExpired.into(), None));
         return page(call, &interaction, Some(MailedCodeError::Expired));
     }
-    let password = SecretString::new(params.get("password")?.unwrap_or_default().to_owned());
-    let draft = applicant.user(UserId::trusted("new"), context.app.now());
-    if let Some(fault) = password_fault(password.expose(), &draft) {
-        return page(call, &interaction, Some(MailedCodeError::Password(fault)));
-    }
+    let password = match new_password::typed(context, &params, &applicant)? {
+        Ok(password) => password,
+        Err(fault) => return page(call, &interaction, Some(MailedCodeError::Password(fault))),
+    };
     let typed = params.get("code")?.unwrap_or_default();
     if !pending.is_proven
         && let Err(error) = check(call, &code, typed).await?
@@ -140,7 +137,7 @@ fn page(
         email: pending.applicant.as_ref().map(|applicant| applicant.email.clone()).unwrap_or_default(),
         is_proven: pending.is_proven,
         code: None,
-        asks_password: true,
+        new_password: new_password::new_password(context),
         action: format!("{}{CONFIRM}", context.issuer.prefix),
         transaction: interaction.seal(context)?,
         csrf: interaction.csrf_token(context, Purpose::MailedCode, ""),

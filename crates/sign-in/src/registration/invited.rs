@@ -2,14 +2,12 @@
 
 use axum::response::Response;
 use http::StatusCode;
-use symbolon_crypto::secret::SecretString;
 use symbolon_pages::{Notice, RegisterError};
-use symbolon_protocol::id::UserId;
+use symbolon_protocol::params::Params;
 
 use super::account::{self, NotOpened};
 use super::applicant::{Applicant, Typed};
-use super::{PendingRegistration, apply};
-use crate::code_attempt::password_fault;
+use super::{PendingRegistration, apply, new_password};
 use crate::interaction::Interaction;
 use crate::notice_page::notice;
 use symbolon_app::http::{Call, Failure};
@@ -22,18 +20,15 @@ pub(super) async fn submit(
     call: &mut Call,
     interaction: Interaction<PendingRegistration>,
     (applicant, typed): (Applicant, &Typed),
-    password: SecretString,
+    params: &Params<'_>,
 ) -> Result<Response, Failure> {
-    let draft = applicant.user(UserId::trusted("new"), call.context.app.now());
-    if let Some(fault) = password_fault(password.expose(), &draft) {
-        return apply::page(
-            (&call.context, &call.received),
-            &interaction,
-            typed,
-            Some(RegisterError::Password(fault)),
-        )
-        .await;
-    }
+    let password = match new_password::typed(&call.context, params, &applicant)? {
+        Ok(password) => password,
+        Err(fault) => {
+            let error = Some(RegisterError::Password(fault));
+            return apply::page((&call.context, &call.received), &interaction, typed, error).await;
+        }
+    };
     match account::open(&call.context, &interaction.pending, &applicant, password).await? {
         Ok(user) => account::sign_in(call, interaction, &user).await,
         Err(NotOpened::Busy) => {

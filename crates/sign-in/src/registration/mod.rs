@@ -10,6 +10,7 @@ mod applicant;
 mod apply;
 mod confirm;
 mod invited;
+mod new_password;
 
 use axum::response::Response;
 use http::StatusCode;

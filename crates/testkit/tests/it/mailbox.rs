@@ -20,7 +20,10 @@ impl Mail {
         let to = head.lines().find_map(|line| line.strip_prefix("To: ")).expect("a recipient").to_owned();
         let part = raw.split("Content-Type: text/plain").nth(1).expect("a plain part");
         let (part_head, rest) = part.split_once("\n\n").expect("a header of the part");
-        let body = rest.split("\n--").next().expect("a body");
+        // A line of a long link may begin with two hyphens too, so the boundary must be whole (RFC 2046 5.1.1).
+        let (_, boundary) = head.split_once("boundary=\"").expect("a mail of several parts");
+        let (boundary, _) = boundary.split_once('"').expect("the end of the boundary");
+        let body = rest.split(&format!("\n--{boundary}")).next().expect("a body");
         let is_quoted = part_head.contains("quoted-printable");
         let text = if is_quoted { unquoted(body) } else { body.to_owned() };
         Self { to, head: head.to_owned(), text }
@@ -88,4 +91,12 @@ impl Mailbox {
     pub(crate) fn unread(&self) -> usize {
         self.peer.texts().len() - self.read.get()
     }
+}
+
+#[test]
+fn a_link_is_whole_wherever_its_lines_are_broken() {
+    let raw = "To: a@b.example\nContent-Type: multipart/alternative; boundary=\"x1\"\n\n--x1\n\
+               Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: quoted-printable\n\n\
+               Click:\n\nhttp://h/login/link?link=3Dab=\n--cd\n--x1\nContent-Type: text/html\n\n<p>\n--x1--\n";
+    assert_eq!(Mail::of(raw).link(), "/login/link?link=ab--cd");
 }

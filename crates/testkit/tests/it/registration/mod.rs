@@ -3,6 +3,7 @@
 mod attacks;
 mod email;
 mod invitation;
+mod without_password;
 
 use serde_json::{Value, json};
 use symbolon_testkit::{
@@ -200,6 +201,7 @@ fn the_link_stands_for_the_code_in_the_browser_that_asked_and_in_no_other() {
 #[test]
 fn a_weak_password_costs_no_try_and_no_password_of_a_megabyte_is_hashed() {
     let scene = Scene::new();
+    scene.set(json!({ "sign_in_methods": ["password", "passkey"] }));
     let browser = scene.server.browser();
     let waiting = scene.apply(&browser, &browser.get("/register"), ANN);
     let mail = scene.mailbox.next();

@@ -1,0 +1,49 @@
+//! The password of a new account, and whether it needs one.
+
+use symbolon_crypto::secret::SecretString;
+use symbolon_pages::{NewPassword, PasswordFault};
+use symbolon_protocol::id::UserId;
+use symbolon_protocol::params::Params;
+use symbolon_protocol::sign_in::method::SignInMethod;
+
+use super::applicant::Applicant;
+use crate::code_attempt::password_fault;
+use crate::login_page::offers;
+use symbolon_app::http::{Context, Failure};
+
+/// Whether a new account gets a password. It needs none where its proven address is a way to sign in; where passkeys are the
+/// only other way, it does, because it has no passkey yet.
+pub(super) fn new_password(context: &Context) -> NewPassword {
+    let is_mail_a_way =
+        [SignInMethod::EmailCode, SignInMethod::MagicLink].iter().any(|way| offers(context, *way));
+    match (is_mail_a_way, offers(context, SignInMethod::Password)) {
+        (true, false) => NewPassword::NotAsked,
+        (true, true) => NewPassword::Optional,
+        (false, _) => NewPassword::Required,
+    }
+}
+
+/// The password that was typed, or none where the account needs none; or what is wrong with it.
+///
+/// # Errors
+/// [`Failure`]: the parameter is repeated.
+pub(super) fn typed(
+    context: &Context,
+    params: &Params<'_>,
+    applicant: &Applicant,
+) -> Result<Result<Option<SecretString>, PasswordFault>, Failure> {
+    let typed = params.get("password")?.unwrap_or_default();
+    let is_left_out = match new_password(context) {
+        NewPassword::NotAsked => true,
+        NewPassword::Optional => typed.is_empty(),
+        NewPassword::Required => false,
+    };
+    if is_left_out {
+        return Ok(Ok(None));
+    }
+    let draft = applicant.user(UserId::trusted("new"), context.app.now());
+    Ok(match password_fault(typed, &draft) {
+        Some(fault) => Err(fault),
+        None => Ok(Some(SecretString::new(typed.to_owned()))),
+    })
+}

@@ -10,7 +10,7 @@ use symbolon_protocol::event::Event;
 use symbolon_protocol::id::IdentityProviderId;
 use symbolon_protocol::identity_provider::bounds::{check, check_room, default_claims};
 use symbolon_protocol::identity_provider::preset::{Filled, Preset};
-use symbolon_protocol::identity_provider::{GroupMapping, IdentityProvider, ProviderKind};
+use symbolon_protocol::identity_provider::{GroupMapping, IdentityProvider, ProviderKind, ProviderLogout};
 use symbolon_protocol::json::merge_patch;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
@@ -26,7 +26,8 @@ use symbolon_app::audit::ChangedFields;
 const LONGEST_SECRET: usize = 2_048;
 
 /// Members of a shown provider that a change cannot set. They are accepted, so that what was shown can be sent back.
-const SHOWN_ONLY: [&str; 4] = ["created_at", "updated_at", "callback", "has_client_secret"];
+const SHOWN_ONLY: [&str; 5] =
+    ["created_at", "updated_at", "callback", "logout_callback", "has_client_secret"];
 
 pub(super) fn operations() -> Vec<Operation> {
     const ALL: &str = "/identity-providers";
@@ -75,8 +76,10 @@ fn view(call: &Call, provider: &IdentityProvider) -> Map<String, Value> {
         "sign_up": provider.sign_up,
         "link_by_verified_email": provider.link_by_verified_email,
         "email_domains": provider.email_domains,
+        "logout": provider.logout,
         "enabled": provider.enabled,
         "callback": call.issuer.callback_of(&provider.id),
+        "logout_callback": call.issuer.logout_callback(),
         "created_at": provider.created_at,
         "updated_at": provider.updated_at,
     });
@@ -149,6 +152,9 @@ fn described(mut before: IdentityProvider, fields: &mut Fields) -> Result<Identi
     if let Some(mode) = fields.take("response_mode")? {
         before.response_mode = mode;
     }
+    if let Some(logout) = fields.take("logout")? {
+        before.logout = logout;
+    }
     if fields.names("claims") {
         before.claims = fields.take::<BTreeMap<String, String>>("claims")?.unwrap_or_else(default_claims);
     }
@@ -214,6 +220,7 @@ fn new(call: &Call, mut fields: Fields) -> Result<IdentityProvider, AdminError> 
         sign_up: false,
         link_by_verified_email: false,
         email_domains: Vec::new(),
+        logout: ProviderLogout::default(),
         enabled: true,
         created_at: now,
         updated_at: now,

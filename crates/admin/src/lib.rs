@@ -25,6 +25,7 @@ mod fields;
 pub mod fuzz;
 mod grants;
 mod groups;
+mod identities;
 mod identity_providers;
 mod installation;
 mod invitations;
@@ -100,6 +101,7 @@ fn operations() -> Vec<Operation> {
         failures::operations(),
         users::operations(),
         authenticators::operations(),
+        identities::operations(),
         invitations::operations(),
         consents::operations(),
         grants::operations(),

@@ -31,3 +31,4 @@ pub mod registration;
 pub mod session_end;
 pub mod upstream;
 pub mod upstream_cache;
+mod upstream_calls;

@@ -3,6 +3,10 @@
 //! Only providers that administrators have made are asked, so that there are as many entries as providers; a changed provider
 //! has a new entry. An entry is read again after an hour, and keys when a token names one that is not known; the latter once a
 //! minute at most, so that nobody makes this server call another one by tokens of his own making.
+//!
+//! That a document could not be read is kept, too, for a shorter time: only one person waits for a provider that is down, and
+//! the others are told at once. When the time is over, the next one asks again, and the others are told what was last known
+//! until the answer is there.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +18,8 @@ use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::identity_provider::IdentityProvider;
 use symbolon_protocol::identity_provider::metadata::Metadata;
 use symbolon_protocol::time::Timestamp;
-use tokio::sync::Semaphore;
+
+use crate::upstream_calls::UpstreamCalls;
 
 /// For how long metadata and keys are believed.
 const FRESH: Duration = Duration::from_secs(3_600);
@@ -22,8 +27,8 @@ const FRESH: Duration = Duration::from_secs(3_600);
 const KEYS_AT_MOST_EVERY: Duration = Duration::from_secs(60);
 /// The most entries: more than most installations have providers. What was read first goes first.
 const MOST: usize = 1_024;
-/// The most calls to other providers at a time. Whoever is beyond is told that it did not work.
-const MOST_CALLS: usize = 64;
+/// For how long a document that could not be read is not asked for again.
+const FAILED_FOR: Duration = Duration::from_secs(30);
 
 /// A provider as it was when it was asked.
 type Key = (IssuerId, String, Timestamp);
@@ -34,17 +39,27 @@ struct Entry {
     keys: Option<(Timestamp, Arc<JwkSet>)>,
 }
 
-/// What other providers publish.
-pub struct UpstreamCache {
-    entries: Mutex<HashMap<Key, Entry>>,
-    /// Bounds the calls that are under way.
-    pub(crate) calls: Semaphore,
+/// What is read of a provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Document {
+    Metadata,
+    Keys,
 }
 
-impl Default for UpstreamCache {
-    fn default() -> Self {
-        Self { entries: Mutex::default(), calls: Semaphore::new(MOST_CALLS) }
-    }
+/// Why a document could not be read.
+struct FailedRead {
+    /// When it was last asked for.
+    at: Timestamp,
+    why: String,
+}
+
+/// What other providers publish.
+#[derive(Default)]
+pub struct UpstreamCache {
+    entries: Mutex<HashMap<Key, Entry>>,
+    failed: Mutex<HashMap<(Key, Document), FailedRead>>,
+    /// Bounds the calls that are under way.
+    pub(crate) calls: UpstreamCalls,
 }
 
 fn key(issuer: &IssuerId, provider: &IdentityProvider) -> Key {
@@ -52,6 +67,47 @@ fn key(issuer: &IssuerId, provider: &IdentityProvider) -> Key {
 }
 
 impl UpstreamCache {
+    /// Whether a document may be asked for. After a failure it may not, for a while; then by whoever asks first.
+    ///
+    /// # Errors
+    /// Why it could not be read the last time.
+    pub(crate) fn may_read(
+        &self,
+        (issuer, provider): (&IssuerId, &IdentityProvider),
+        document: Document,
+        now: Timestamp,
+    ) -> Result<(), String> {
+        match self.failed.lock().get_mut(&(key(issuer, provider), document)) {
+            Some(failed) if now.since(failed.at) < FAILED_FOR => Err(failed.why.clone()),
+            Some(failed) => {
+                failed.at = now;
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Keeps why a document could not be read (`Some`), or that it was read.
+    pub(crate) fn note_read(
+        &self,
+        (issuer, provider): (&IssuerId, &IdentityProvider),
+        document: Document,
+        (failure, now): (Option<String>, Timestamp),
+    ) {
+        let own = (key(issuer, provider), document);
+        let mut failed = self.failed.lock();
+        let Some(why) = failure else {
+            failed.remove(&own);
+            return;
+        };
+        if failed.len() >= MOST {
+            failed.retain(|_, failed| now.since(failed.at) < FAILED_FOR);
+        }
+        if failed.len() < MOST {
+            failed.insert(own, FailedRead { at: now, why });
+        }
+    }
+
     /// A provider's metadata, if they were read lately.
     pub(crate) fn metadata(
         &self,
@@ -118,5 +174,37 @@ impl UpstreamCache {
             entry.keys = Some((now, Arc::clone(&keys)));
         }
         keys
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::upstream_calls::tests::provider;
+
+    #[test]
+    fn a_read_that_failed_is_tried_again_after_a_while_by_one() {
+        let (cache, issuer, own) = (UpstreamCache::default(), IssuerId::default_issuer(), provider("k"));
+        let at = |seconds: u64| Timestamp::from_millis(seconds * 1_000);
+        let may =
+            |own: &IdentityProvider, document, seconds| cache.may_read((&issuer, own), document, at(seconds));
+        let fail = |why: &str, seconds| {
+            cache.note_read((&issuer, &own), Document::Metadata, (Some(why.to_owned()), at(seconds)));
+        };
+        assert_eq!(may(&own, Document::Metadata, 0), Ok(()));
+        assert_eq!(may(&own, Document::Metadata, 0), Ok(()), "nothing is known to have failed");
+        fail("down", 5);
+        assert_eq!(may(&own, Document::Metadata, 34), Err("down".to_owned()));
+        assert_eq!(may(&own, Document::Keys, 34), Ok(()));
+        assert_eq!(may(&provider("other"), Document::Metadata, 34), Ok(()));
+        let changed = IdentityProvider { updated_at: at(1), ..own.clone() };
+        assert_eq!(may(&changed, Document::Metadata, 34), Ok(()), "what was wrong may have been mended");
+        assert_eq!(may(&own, Document::Metadata, 35), Ok(()));
+        assert_eq!(may(&own, Document::Metadata, 35), Err("down".to_owned()), "one asks");
+        fail("still down", 40);
+        assert_eq!(may(&own, Document::Metadata, 69), Err("still down".to_owned()));
+        cache.note_read((&issuer, &own), Document::Metadata, (None, at(70)));
+        assert_eq!(may(&own, Document::Metadata, 70), Ok(()));
+        assert_eq!(may(&own, Document::Metadata, 70), Ok(()));
     }
 }

@@ -61,7 +61,7 @@ const OF_ADDRESS: Limit = Limit::Address(EndpointClass::Authorize);
 const OF_LOGOUT: Limit = Limit::Address(EndpointClass::Logout);
 
 /// The endpoints that people's browsers call, the busiest first.
-pub static ENDPOINTS: [Endpoint; 57] = [
+pub static ENDPOINTS: [Endpoint; 58] = [
     page(path::AUTHORIZATION, GET_THAT_CHANGES_OR_POST, Label::Authorize, OF_ADDRESS, |call| {
         Box::pin(authorize::authorize(call))
     }),
@@ -106,6 +106,9 @@ pub static ENDPOINTS: [Endpoint; 57] = [
         Box::pin(logout::logout(call))
     }),
     page(logout::CONFIRM, POST, Label::Logout, OF_LOGOUT, |call| Box::pin(logout::confirm(call))),
+    page(IssuerState::LOGOUT_CALLBACK, GET, Label::Logout, OF_LOGOUT, |call| {
+        Box::pin(logout::callback(call))
+    }),
     fixed_page(path::CHECK_SESSION, |call| Box::pin(check_session::show(call))),
     fixed_page("/", |call| Box::pin(root_page::root(call))),
     fixed_page("/callback", |call| Box::pin(root_page::callback(call))),

@@ -131,6 +131,14 @@ impl FirstFactor {
         matches!(&self.proof, Proof::Session { sid, .. } if *sid == wanted.sid)
     }
 
+    /// The key of the provider that said who it is, if one did.
+    pub(super) fn identity_provider(&self) -> Option<&str> {
+        match &self.proof {
+            Proof::Identity { provider, .. } => Some(provider),
+            Proof::Password { .. } | Proof::EmailCode { .. } | Proof::Session { .. } => None,
+        }
+    }
+
     /// Whether it is a session, so that one factor more is only asked for because the client would like it.
     pub(super) fn is_voluntary(&self) -> bool {
         matches!(self.proof, Proof::Session { .. })

@@ -53,6 +53,7 @@ mod sign_in_goal;
 mod signed_in;
 mod step_up;
 mod unknown_account;
+mod upstream_logout;
 mod user_change;
 
 pub use assets::asset_routes;

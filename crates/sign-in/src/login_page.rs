@@ -3,7 +3,8 @@
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use symbolon_pages::{LoginError, LoginPage, LoginStage, LoginWays, ProviderButton};
-use symbolon_protocol::sign_in::method::{SignInMethod, SignInPage};
+use symbolon_protocol::identity_provider::way_left::OfferedWays;
+use symbolon_protocol::sign_in::method::{SignInMethod, SignInMethods, SignInPage};
 use symbolon_protocol::sign_in::registration::Registration;
 
 use crate::interaction::{Asking, Interaction, Page, PendingAuthorization, address, fits_address};
@@ -63,10 +64,19 @@ pub(super) async fn show_to_another(
 
 /// Whether people may sign in by a method on the pages. In development mode every mail arrives, on `/outbox`.
 pub(super) fn offers(context: &Context, method: SignInMethod) -> bool {
+    methods(context).offer(method)
+}
+
+fn methods(context: &Context) -> SignInMethods {
     let Context { app, issuer, .. } = context;
     let config = app.config.load();
     let has_mail = config.mail.smtp.is_some() || config.mode == Mode::Development;
-    issuer.sign_in_methods(has_mail).offer(method)
+    issuer.sign_in_methods(has_mail)
+}
+
+/// The ways of signing in of which a person must keep one.
+pub(super) fn offered_ways(context: &Context) -> OfferedWays {
+    OfferedWays::of(&context.issuer.settings.load(), methods(context))
 }
 
 /// What the page shows besides what it asks for.

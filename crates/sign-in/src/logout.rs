@@ -20,6 +20,7 @@ use symbolon_store::port::PageRequest;
 
 use crate::interaction::{Interaction, PendingLogout, session_of, user_name};
 use crate::session_end::{end_session, end_session_by_sid};
+use crate::upstream_logout::{self, LogoutEnd, PassedOn};
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect, remove_session_cookies};
@@ -60,9 +61,10 @@ pub(super) async fn logout(call: &mut Call) -> Result<Response, Failure> {
             ask(context, Interaction::begin(context, received, pending), &session).await
         }
         (LogoutDecision::EndNow { redirect }, Some((id, session))) => {
-            end(call, (&id, &session), client.as_deref().map(|client| &client.client_id)).await?;
-            let (told, language) = (Some(&*session), call.language());
-            signed_out(call, redirect, told, language).await
+            let client_id = client.as_deref().map(|client| client.client_id.clone());
+            end(call, (&id, &session), client_id.as_ref()).await?;
+            let language = call.language();
+            ended(call, LogoutEnd { redirect, client: client_id }, &session, language).await
         }
         (LogoutDecision::Ask { redirect } | LogoutDecision::EndNow { redirect }, None) => {
             if let Some(claims) = hint.claims() {
@@ -179,7 +181,8 @@ pub(super) async fn confirm(call: &mut Call) -> Result<Response, Failure> {
     match params.get("decision")? {
         Some("confirm") => {
             end(call, (&id, &session), None).await?;
-            signed_out(call, interaction.pending.redirect, Some(&session), interaction.language).await
+            let PendingLogout { redirect, .. } = interaction.pending;
+            ended(call, LogoutEnd { redirect, client: None }, &session, interaction.language).await
         }
         // Section 3: redirects to the client only after a logout.
         Some("cancel") => Ok(redirect(true, &format!("{}/", context.issuer.prefix))),
@@ -234,6 +237,44 @@ async fn hinted(
     let newest = PageRequest { page: 1, limit: MOST_LOOKED_AT, search: None };
     let sessions = store.list_sessions(issuer, &hint.sub, &newest, now).await?;
     Ok(sessions.items.into_iter().map(|listed| listed.session).find(|session| is_meant(session)))
+}
+
+/// What follows when a session has ended in this browser: the logout goes on at the provider by which the person signed in, if that
+/// is set so, or ends here.
+async fn ended(
+    call: &mut Call,
+    end: LogoutEnd,
+    session: &Session,
+    language: Language,
+) -> Result<Response, Failure> {
+    let here = end.redirect.clone();
+    let Call { context, received, .. } = &mut *call;
+    match Box::pin(upstream_logout::pass_on((context, received), session, end)).await? {
+        Some(PassedOn { to, cookies }) => {
+            let mut response = signed_out(call, Some(to), Some(session), language).await?;
+            for cookie in cookies.into_iter().flatten() {
+                response.headers_mut().append(header::SET_COOKIE, cookie);
+            }
+            Ok(response)
+        }
+        None => signed_out(call, here, Some(session), language).await,
+    }
+}
+
+/// `GET /logout/callback`: the person comes back from another provider, and goes where the logout ends. An answer that belongs to
+/// no logout in this browser leads nowhere.
+///
+/// # Errors
+/// [`Failure`]: `invalid_request`, shown as a page.
+pub(super) async fn callback(call: &mut Call) -> Result<Response, Failure> {
+    let query = call.received.uri.query().unwrap_or_default().to_owned();
+    let params = Params::parse(query.as_bytes())?;
+    let LogoutEnd { redirect, client } = upstream_logout::end(call, &params)?.unwrap_or_default();
+    if let Some(client) = client {
+        call.client = call.context.app.store.client(&call.context.issuer.id, &client).await?;
+    }
+    let language = call.language();
+    signed_out(call, redirect, None, language).await
 }
 
 /// Redirects to the client's URI if there is one (section 3), else shows the signed-out page. `ended`: the session that has

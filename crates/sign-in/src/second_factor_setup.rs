@@ -9,10 +9,10 @@ use symbolon_protocol::sign_in::totp::TotpSecret;
 use symbolon_protocol::sign_in::{Factor, recovery_code};
 use symbolon_store::port::AuthenticatorUpdate;
 
-use crate::credential_news;
 use crate::interaction::{Interaction, PendingAuthorization, address};
 use crate::login_page::{self, append};
 use crate::second_factor_attempt::{Attempt, seal_secret};
+use crate::{credential_news, upstream_logout};
 use symbolon_app::http::{Call, Context, Failure, Policy, html, set_cookie};
 
 /// The first code of a new generator: keeps its secret, signs in, and shows the recovery codes, once.
@@ -74,6 +74,7 @@ pub(super) async fn submit(
     );
     let lives = session.expires_at.since(now);
     append(response.headers_mut(), set_cookie(issuer, &issuer.cookie, id.expose(), lives));
+    append(response.headers_mut(), upstream_logout::cookie_after(context, attempt.first, &session)?);
     append(response.headers_mut(), interaction.browser.cookie(issuer));
     Ok(response)
 }

@@ -5,7 +5,7 @@ use symbolon_protocol::session::{Session, SessionId};
 
 use crate::authorize::resume;
 use crate::interaction::{Interaction, Page, PendingAuthorization, address, fits_address};
-use crate::{login_page, passkey_offer_page};
+use crate::{login_page, passkey_offer_page, upstream_logout};
 use symbolon_app::http::{Call, Failure, redirect, set_cookie};
 
 /// Continues the request of an interaction after the person has signed in.
@@ -19,11 +19,16 @@ pub(super) async fn signed_in(
     let (context, now) = (call.context.clone(), call.context.app.now());
     let lives = session.expires_at.since(now);
     let cookie = set_cookie(&context.issuer, &context.issuer.cookie, id.expose(), lives);
+    let provider = match &interaction.pending.first_factor {
+        Some(first) => upstream_logout::cookie_after(&context, first, session)?,
+        None => None,
+    };
     let mut response = match interaction.pending.offer_passkey {
         true => offer_passkey(call, interaction, id).await?,
         false => resume(call, interaction, Some(id), Page::Login).await?,
     };
     login_page::append(response.headers_mut(), cookie);
+    login_page::append(response.headers_mut(), provider);
     Ok(response)
 }
 

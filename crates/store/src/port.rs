@@ -41,7 +41,7 @@ pub use deliveries::{
 pub use groups::{
     GroupCreation, GroupDeletion, GroupFilter, GroupUpdate, Groups, MemberAddition, MemberRemoval,
 };
-pub use identities::{Identities, IdentityCreation, IdentityLink};
+pub use identities::{Identities, IdentityCreation, IdentityLink, IdentityUnlink};
 pub use issuers::{Issuers, SettingsUpdate};
 pub use one_time::{Assertions, Challenges, CodePlace, Codes, KeptCode, Redemption, Use};
 pub use roles::{RoleCreation, RoleFilter, RoleGrant, RoleHolders, RoleRemoval, RoleUpdate, Roles};

@@ -125,6 +125,14 @@ impl IssuerState {
         format!("{}{}{provider}", discovery::base(&self.url), Self::CALLBACK)
     }
 
+    /// The path of the address to which another provider sends people back after a logout there.
+    pub const LOGOUT_CALLBACK: &'static str = "/logout/callback";
+
+    /// The post-logout redirect URI that is registered at another provider.
+    pub fn logout_callback(&self) -> String {
+        format!("{}{}", discovery::base(&self.url), Self::LOGOUT_CALLBACK)
+    }
+
     /// Seals a secret that another provider gave.
     ///
     /// # Errors

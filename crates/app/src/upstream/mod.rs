@@ -19,6 +19,7 @@ use url::Url;
 
 use crate::app::App;
 use crate::issuer::IssuerState;
+use crate::upstream_cache::Document;
 
 /// The most bytes of a provider's answer.
 const LONGEST: usize = 256 << 10;
@@ -32,6 +33,9 @@ pub enum UpstreamError {
     /// It answered, and what it said does not hold.
     #[error("{0}")]
     Refused(String),
+    /// It was not asked, because too many calls are under way.
+    #[error("{0}: too many calls to other providers are under way")]
+    Busy(String),
 }
 
 fn unusable(what: &str, why: impl std::fmt::Display) -> UpstreamError {
@@ -70,14 +74,40 @@ impl Upstream<'_> {
         }
         let what = "its metadata";
         let metadata = match provider.kind {
-            ProviderKind::Github => Metadata::of_github(&provider.issuer),
+            ProviderKind::Github => {
+                Metadata::of_github(&provider.issuer).map_err(|error| unusable(what, error))?
+            }
             ProviderKind::Openid => {
                 let url = url_of(&provider.issuer).ok_or_else(|| unusable(what, "its issuer is no URL"))?;
-                Metadata::parse(&self.get(what, OutboundRequest::get(url)).await?, &provider.issuer)
+                let parse = |body: &[u8]| {
+                    Metadata::parse(body, &provider.issuer).map_err(|error| unusable(what, error))
+                };
+                self.read((what, Document::Metadata), url, parse).await?
             }
         };
-        let metadata = metadata.map_err(|error| unusable(what, error))?;
         Ok(app.upstreams.keep(&issuer.id, provider, metadata, app.now()))
+    }
+
+    /// Reads and parses a document that the provider publishes, unless that failed a moment ago.
+    async fn read<T>(
+        &self,
+        (what, document): (&str, Document),
+        url: Url,
+        parse: impl FnOnce(&[u8]) -> Result<T, UpstreamError>,
+    ) -> Result<T, UpstreamError> {
+        let Self { app, issuer, provider } = self;
+        let of = (&issuer.id, *provider);
+        if let Err(why) = app.upstreams.may_read(of, document, app.now()) {
+            return Err(UpstreamError::Unusable(format!("{why} (a moment ago)")));
+        }
+        let read = self.get(what, OutboundRequest::get(url)).await.and_then(|body| parse(&body));
+        match &read {
+            Ok(_) => app.upstreams.note_read(of, document, (None, app.now())),
+            // Says nothing of the provider.
+            Err(UpstreamError::Busy(_)) => {}
+            Err(error) => app.upstreams.note_read(of, document, (Some(error.to_string()), app.now())),
+        }
+        read
     }
 
     /// Redeems a code, and returns what the provider says of the person, verified.
@@ -156,8 +186,8 @@ impl Upstream<'_> {
     }
 
     async fn call(&self, what: &str, request: OutboundRequest) -> Result<OutboundAnswer, UpstreamError> {
-        let Ok(_one_of_many) = self.app.upstreams.calls.try_acquire() else {
-            return Err(unusable(what, "too many calls to other providers are under way"));
+        let Some(_one_of_many) = self.app.upstreams.calls.begin(&self.issuer.id, self.provider) else {
+            return Err(UpstreamError::Busy(what.to_owned()));
         };
         self.app.call_out(request.at_most(LONGEST)).await.map_err(|error| unusable(what, error))
     }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use symbolon_crypto::jwk::JwkSet;
-use symbolon_outbound::OutboundRequest;
 use symbolon_protocol::identity_provider::id_token::{Expected, IdTokenRefused, verify};
 use symbolon_protocol::identity_provider::metadata::Metadata;
 use symbolon_protocol::identity_provider::token_response::TokenResponse;
 
 use super::{Upstream, UpstreamError, unusable};
+use crate::upstream_cache::Document;
 
 /// The claims of the ID token, verified, and those that only UserInfo has.
 pub(super) async fn claims(
@@ -63,7 +63,7 @@ async fn keys(
         return Ok(known);
     }
     let what = "its keys";
-    let body = upstream.get(what, OutboundRequest::get(metadata.jwks_uri.clone())).await?;
-    let keys = JwkSet::parse(&body).map_err(|error| unusable(what, error))?;
+    let parse = |body: &[u8]| JwkSet::parse(body).map_err(|error| unusable(what, error));
+    let keys = upstream.read((what, Document::Keys), metadata.jwks_uri.clone(), parse).await?;
     Ok(app.upstreams.keep_keys(&issuer.id, provider, keys, app.now()))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use url::Url;
 
-use super::{GroupMapping, IdentityProvider, MOST_PROVIDERS, ProviderKind};
+use super::{GroupMapping, IdentityProvider, MOST_PROVIDERS, ProviderKind, ProviderLogout};
 use crate::id::refused_in_paths;
 
 /// The most scopes, domains, and mapped claims.
@@ -59,6 +59,9 @@ pub fn check(provider: &IdentityProvider, may_be_plain: bool) -> Result<(), Stri
     let is_text = |text: &str| text.bytes().all(|byte| (0x20..=0x7e).contains(&byte));
     if provider.client_id.is_empty() || provider.client_id.len() > LONGEST || !is_text(&provider.client_id) {
         return Err("client_id must be the 1 to 512 ASCII characters that the provider gave".to_owned());
+    }
+    if provider.kind == ProviderKind::Github && provider.logout == ProviderLogout::PassedOn {
+        return Err("logout cannot be passed_on to GitHub, which has no end_session_endpoint".to_owned());
     }
     check_scopes(provider)?;
     check_claims(&provider.claims)?;

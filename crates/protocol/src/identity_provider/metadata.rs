@@ -43,6 +43,9 @@ pub struct Metadata {
     pub jwks_uri: Url,
     /// Where claims are that the ID token lacks.
     pub userinfo_endpoint: Option<Url>,
+    /// Where the browser is sent to sign out there (RP-Initiated Logout 2.1). Nobody is kept from signing in because it is no
+    /// address.
+    pub end_session_endpoint: Option<Url>,
     /// Whether its authorization responses name it (RFC 9207 3).
     pub sends_iss: bool,
     /// The algorithms of its ID tokens, of those that are supported.
@@ -58,6 +61,7 @@ struct Members {
     token_endpoint: String,
     jwks_uri: String,
     userinfo_endpoint: Option<String>,
+    end_session_endpoint: Option<String>,
     #[serde(default)]
     authorization_response_iss_parameter_supported: bool,
     id_token_signing_alg_values_supported: Option<Vec<String>>,
@@ -95,6 +99,9 @@ impl Metadata {
             token_endpoint: endpoint("token_endpoint", &members.token_endpoint)?,
             jwks_uri: endpoint("jwks_uri", &members.jwks_uri)?,
             userinfo_endpoint: optional("userinfo_endpoint", members.userinfo_endpoint)?,
+            end_session_endpoint: members
+                .end_session_endpoint
+                .and_then(|value| endpoint("end_session_endpoint", &value).ok()),
             sends_iss: members.authorization_response_iss_parameter_supported,
             algorithms,
             client_proof: client_proof(members.token_endpoint_auth_methods_supported.as_deref()),
@@ -117,6 +124,7 @@ impl Metadata {
             token_endpoint: at("/login/oauth/access_token")?,
             jwks_uri: at("/")?,
             userinfo_endpoint: Some(endpoint("issuer", &format!("{api}/user"))?),
+            end_session_endpoint: None,
             sends_iss: false,
             algorithms: Vec::new(),
             client_proof: ClientProof::Post,

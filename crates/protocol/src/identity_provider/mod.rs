@@ -11,6 +11,7 @@ pub mod metadata;
 pub mod preset;
 pub mod token_response;
 pub mod upstream_user;
+pub mod way_left;
 
 use std::collections::BTreeMap;
 
@@ -44,6 +45,24 @@ pub enum ProviderResponseMode {
     Query,
     /// As a form that the browser posts.
     FormPost,
+}
+
+/// What becomes of a logout of somebody who signed in by the provider.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProviderLogout {
+    /// It ends the session here alone.
+    #[default]
+    Here,
+    /// The person is sent to the provider's `end_session_endpoint` afterwards, if it has one (RP-Initiated Logout 1.0 2).
+    PassedOn,
+}
+
+impl ProviderLogout {
+    /// Whether it ends the session here alone.
+    pub fn is_here(&self) -> bool {
+        *self == Self::Here
+    }
 }
 
 /// Which of a provider's groups are which of the issuer's.
@@ -97,6 +116,9 @@ pub struct IdentityProvider {
     /// and is believed for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub email_domains: Vec<String>,
+    /// What becomes of a logout of somebody who signed in by it.
+    #[serde(default, skip_serializing_if = "ProviderLogout::is_here")]
+    pub logout: ProviderLogout,
     /// Whether people may sign in by it.
     pub enabled: bool,
     /// When it was made.
@@ -158,6 +180,7 @@ pub(crate) mod tests {
             sign_up: false,
             link_by_verified_email: false,
             email_domains: Vec::new(),
+            logout: ProviderLogout::default(),
             enabled: true,
             created_at: Timestamp::EPOCH,
             updated_at: Timestamp::EPOCH,

@@ -22,7 +22,7 @@ use crate::first_factor::Proof;
 use crate::interaction::{Asking, Interaction, PendingAuthorization};
 use crate::session_begin::{SignIn, begin_for};
 use crate::signed_in::signed_in;
-use crate::{credential_news, login_page, second_factor};
+use crate::{credential_news, login_page, second_factor, upstream_logout};
 use symbolon_app::audit::{Actor, RefusedRequest};
 use symbolon_app::http::{Call, Context, Failure};
 
@@ -61,7 +61,12 @@ pub(super) async fn sign_in(
     let by = SignIn { user: &user, amr: assessed.proven.amr(), client: asking.client_id() };
     let is_still = || is_still(&context, &user.id, (&key, &subject));
     match begin_for(call, &interaction, by, is_still).await? {
-        Some((id, session)) => signed_in(call, interaction, id, &session).await,
+        Some((id, session)) => {
+            let cookie = upstream_logout::cookie(&context, &key, &session)?;
+            let mut response = signed_in(call, interaction, id, &session).await?;
+            login_page::append(response.headers_mut(), cookie);
+            Ok(response)
+        }
         None => {
             let refusal = Refusal::about(Reason::SignInOvertaken, Details::of_user(&user.id));
             context.refused(RefusedRequest::anonymous(refusal, asking.client_id()));

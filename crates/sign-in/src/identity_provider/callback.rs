@@ -108,7 +108,7 @@ async fn verified(
     Ok(claims.map_err(|error| {
         warn(context, provider, &error);
         let reason = match error {
-            UpstreamError::Unusable(_) => Reason::IdentityProviderUnusable,
+            UpstreamError::Unusable(_) | UpstreamError::Busy(_) => Reason::IdentityProviderUnusable,
             UpstreamError::Refused(_) => Reason::IdentityTokenWrong,
         };
         (about(reason, Details::default()), LoginError::ProviderFailed)

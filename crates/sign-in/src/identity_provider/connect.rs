@@ -11,12 +11,13 @@ use symbolon_protocol::identity_provider::upstream_user::UpstreamUser;
 use symbolon_protocol::session::Session;
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::User;
-use symbolon_store::port::IdentityLink;
+use symbolon_store::port::{IdentityLink, IdentityUnlink};
 
 use super::state::Purpose;
 use super::{answer, enabled, start};
 use crate::credential_news;
 use crate::interaction::session_of;
+use crate::login_page::offered_ways;
 use crate::sign_in_goal::Freshness;
 use symbolon_app::http::csrf::Browser;
 use symbolon_app::http::{Call, Context, Failure, redirect};
@@ -103,7 +104,7 @@ pub(super) async fn finish(
 /// [`Failure`]: the store is out of reach.
 pub(in super::super) async fn disconnect(
     call: &mut Call,
-    (user, has_password): (&User, bool),
+    user: &User,
     id: &str,
 ) -> Result<Result<AccountNotice, AccountNotice>, Failure> {
     let context = call.context.clone();
@@ -111,18 +112,17 @@ pub(in super::super) async fn disconnect(
     let settings = issuer.settings.load_full();
     let provider = settings.identity_providers.iter().find(|own| own.id.as_str() == id);
     let Some(provider) = provider else { return Ok(Ok(AccountNotice::Disconnected)) };
-    let own = app.store.identities_of(&issuer.id, &user.id).await?;
-    let has_passkey = !app.store.authenticators(&issuer.id, &user.id).await?.set.passkeys.is_empty();
-    let has_other = own.iter().any(|identity| identity.provider != provider.key);
-    if !has_password && !has_passkey && !has_other {
-        return Ok(Err(AccountNotice::LastWay));
-    }
-    if app.store.unlink_identity(&issuer.id, &user.id, &provider.key).await? {
-        let detail = json!({ "identity_provider": provider.id });
-        context.audit_change(Event::IdentityUnlinked, &user.id, None, detail);
-        let at: Timestamp = app.now();
-        let message = Message::ProviderDisconnected { name: provider.name.clone(), at };
-        credential_news::tell(&context, &call.received, user, message).await;
+    let offered = offered_ways(&context);
+    match app.store.unlink_identity(&issuer.id, &user.id, &provider.key, Some(&offered)).await? {
+        IdentityUnlink::LastWay => return Ok(Err(AccountNotice::LastWay)),
+        IdentityUnlink::NotLinked => {}
+        IdentityUnlink::Unlinked => {
+            let detail = json!({ "identity_provider": provider.id });
+            context.audit_change(Event::IdentityUnlinked, &user.id, None, detail);
+            let at: Timestamp = app.now();
+            let message = Message::ProviderDisconnected { name: provider.name.clone(), at };
+            credential_news::tell(&context, &call.received, user, message).await;
+        }
     }
     Ok(Ok(AccountNotice::Disconnected))
 }

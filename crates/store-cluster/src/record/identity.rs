@@ -4,18 +4,20 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use symbolon_figures::StoreKind;
+use symbolon_protocol::authenticator::AuthenticatorSet;
 use symbolon_protocol::id::{IssuerId, UserId};
 use symbolon_protocol::identity_provider::Identity;
+use symbolon_protocol::identity_provider::way_left::{HeldWays, OfferedWays};
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::User;
 use symbolon_store::StoreError;
-use symbolon_store::port::{Identities, IdentityCreation, IdentityLink};
+use symbolon_store::port::{Identities, IdentityCreation, IdentityLink, IdentityUnlink};
 use tokio_postgres::Row;
 
 use super::user_row::UserRow;
 use super::{Records, Written, each, millis};
-use crate::ClusterStore;
 use crate::postgres::{Connection, Parameter, Transaction, column};
+use crate::{ClusterStore, from_document};
 
 const FIND: &str = "SELECT issuer, provider, subject, user_id, label, linked_at FROM identities
     WHERE issuer = $1 AND provider = $2 AND subject = $3";
@@ -28,6 +30,11 @@ const LINK: &str = "INSERT INTO identities (issuer, provider, subject, user_id, 
     ON CONFLICT DO NOTHING";
 const USER: &str = "SELECT 1 FROM users WHERE issuer = $1 AND id = $2";
 const UNLINK: &str = "DELETE FROM identities WHERE issuer = $1 AND user_id = $2 AND provider = $3";
+/// Until the commit nothing is connected with this user or enrolled for the first time, and no password is set or removed.
+const LOCK: &str = "SELECT password IS NOT NULL FROM users WHERE issuer = $1 AND id = $2 FOR UPDATE";
+/// Locks them as well: a passkey that is being taken away is gone when this returns, or stays.
+const NEXT_REVISION: &str = "UPDATE authenticators SET revision = revision + 1
+    WHERE issuer = $1 AND user_id = $2 RETURNING document";
 const UNLINK_ALL: &str = "DELETE FROM identities WHERE issuer = $1 AND provider = $2";
 const IMPORT: &str = "INSERT INTO identities (issuer, provider, subject, user_id, label, linked_at)
     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[])";
@@ -133,8 +140,10 @@ impl Identities for ClusterStore {
         issuer: &IssuerId,
         user: &UserId,
         provider: &str,
-    ) -> Result<bool, StoreError> {
-        let given = Arc::new((issuer.clone(), user.clone(), provider.to_owned()));
+        offered: Option<&OfferedWays>,
+    ) -> Result<IdentityUnlink, StoreError> {
+        let (issuer, user, provider) = (issuer.clone(), user.clone(), provider.to_owned());
+        let given = Arc::new(Unlinking { issuer, user, provider, offered: offered.cloned() });
         self.records
             .write(StoreKind::Authenticator, move |connection| unlink(Arc::clone(&given), connection))
             .await
@@ -153,7 +162,38 @@ async fn unlink_all(given: Arc<(IssuerId, String)>, connection: Connection) -> W
     connection.change(UNLINK_ALL, &key).await.map(Some)
 }
 
-async fn unlink(given: Arc<(IssuerId, UserId, String)>, connection: Connection) -> Written<bool> {
-    let (issuer, user, provider) = &*given;
-    Ok(Some(connection.change(UNLINK, &[&issuer.as_str(), &user.as_str(), provider]).await? == 1))
+struct Unlinking {
+    issuer: IssuerId,
+    user: UserId,
+    provider: String,
+    /// What must be left of it to the user.
+    offered: Option<OfferedWays>,
+}
+
+/// A transaction that is not committed is rolled back.
+async fn unlink(given: Arc<Unlinking>, mut connection: Connection) -> Written<IdentityUnlink> {
+    let (issuer, user) = (given.issuer.as_str(), given.user.as_str());
+    let key: [Parameter<'_>; 2] = [&issuer, &user];
+    let transaction = connection.transaction().await?;
+    let Some(locked) = transaction.first(LOCK, &key).await? else {
+        return Ok(Some(IdentityUnlink::NotLinked));
+    };
+    let rows = transaction.all(OF_USER, &key).await?;
+    let mut rest = rows.iter().map(identity).collect::<Result<Vec<_>, _>>()?;
+    rest.retain(|identity| identity.provider != given.provider);
+    if rest.len() == rows.len() {
+        return Ok(Some(IdentityUnlink::NotLinked));
+    }
+    let set = match transaction.change_returning(NEXT_REVISION, &key).await?.first() {
+        Some(row) => from_document(column::<&str>(row, 0)?)?,
+        None => AuthenticatorSet::default(),
+    };
+    let (password, passkey) = (column(&locked, 0)?, !set.passkeys.is_empty());
+    let held = HeldWays { password, passkey, identities: &rest };
+    if given.offered.as_ref().is_some_and(|offered| !offered.let_in(held)) {
+        return Ok(Some(IdentityUnlink::LastWay));
+    }
+    transaction.change(UNLINK, &[&issuer, &user, &given.provider]).await?;
+    transaction.commit().await?;
+    Ok(Some(IdentityUnlink::Unlinked))
 }

@@ -3,16 +3,18 @@
 use async_trait::async_trait;
 use rusqlite::{Row, params};
 use symbolon_figures::StoreKind;
+use symbolon_protocol::authenticator::AuthenticatorSet;
 use symbolon_protocol::id::{IssuerId, UserId};
 use symbolon_protocol::identity_provider::Identity;
+use symbolon_protocol::identity_provider::way_left::{HeldWays, OfferedWays};
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::User;
 use symbolon_store::StoreError;
 use symbolon_store::columns::UserColumns;
-use symbolon_store::port::{Created, Identities, IdentityCreation, IdentityLink};
+use symbolon_store::port::{Created, Identities, IdentityCreation, IdentityLink, IdentityUnlink};
 
-use super::statement::Statements;
-use super::{TEXT_FORM, millis, user};
+use super::statement::{Statements, document};
+use super::{TEXT_FORM, Written, from_document, millis, refuse, user};
 use crate::EmbeddedStore;
 
 /// Every identity, in the order of its key.
@@ -25,6 +27,12 @@ const OF_USER: &str = "SELECT issuer, provider, subject, user, label, linked_at 
 const USER: &str = "SELECT 1 FROM users WHERE issuer = ?1 AND id = ?2";
 const INSERT: &str = "INSERT INTO identities (issuer, provider, subject, user, label, linked_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING";
+
+const UNLINK: &str = "DELETE FROM identities WHERE issuer = ?1 AND user = ?2 AND provider = ?3";
+const PASSWORD: &str = "SELECT 1 FROM passwords WHERE issuer = ?1 AND user = ?2";
+const AUTHENTICATORS: &str = "SELECT document FROM authenticators WHERE issuer = ?1 AND user = ?2";
+const NEXT_REVISION: &str =
+    "UPDATE authenticators SET revision = revision + 1 WHERE issuer = ?1 AND user = ?2";
 
 /// An identity of a row of [`ALL`], with its issuer.
 pub(crate) fn identity(row: &Row<'_>) -> rusqlite::Result<(IssuerId, Identity)> {
@@ -56,6 +64,23 @@ fn find(
 ) -> rusqlite::Result<Option<Identity>> {
     let found = statements.first(FIND, [issuer, provider, subject], identity)?;
     Ok(found.map(|(_, identity)| identity))
+}
+
+/// What a user has besides identities, with those that stay.
+fn held<'a>(
+    user: [&str; 2],
+    identities: &'a [Identity],
+    statements: &Statements<'_>,
+) -> Written<HeldWays<'a>> {
+    let password = statements.first(PASSWORD, user, |_| Ok(()))?.is_some();
+    let passkey = match statements.first(AUTHENTICATORS, user, document)? {
+        Some(text) => match from_document::<AuthenticatorSet>(&text) {
+            Ok(set) => !set.passkeys.is_empty(),
+            Err(error) => return refuse(error),
+        },
+        None => false,
+    };
+    Ok(HeldWays { password, passkey, identities })
 }
 
 #[async_trait]
@@ -127,11 +152,26 @@ impl Identities for EmbeddedStore {
         issuer: &IssuerId,
         user: &UserId,
         provider: &str,
-    ) -> Result<bool, StoreError> {
+        offered: Option<&OfferedWays>,
+    ) -> Result<IdentityUnlink, StoreError> {
         let key = (issuer.clone(), user.clone(), provider.to_owned());
+        let offered = offered.cloned();
         let unlink = move |statements: &Statements<'_>| {
-            let sql = "DELETE FROM identities WHERE issuer = ?1 AND user = ?2 AND provider = ?3";
-            Ok(statements.change(sql, [key.0.as_str(), key.1.as_str(), &key.2])? == 1)
+            let (issuer, user) = (key.0.as_str(), key.1.as_str());
+            let mut rest = statements.all(OF_USER, [issuer, user], |row| Ok(identity(row)?.1))?;
+            let before = rest.len();
+            rest.retain(|identity| identity.provider != key.2);
+            if rest.len() == before {
+                return Ok(IdentityUnlink::NotLinked);
+            }
+            if let Some(offered) = &offered
+                && !offered.let_in(held([issuer, user], &rest, statements)?)
+            {
+                return Ok(IdentityUnlink::LastWay);
+            }
+            statements.change(UNLINK, [issuer, user, &key.2])?;
+            statements.change(NEXT_REVISION, [issuer, user])?;
+            Ok(IdentityUnlink::Unlinked)
         };
         self.records.write(StoreKind::Authenticator, unlink).await
     }

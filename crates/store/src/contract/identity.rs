@@ -2,15 +2,20 @@
 
 use std::sync::Arc;
 
-use symbolon_protocol::id::UserId;
+use symbolon_protocol::authenticator::AuthenticatorSet;
+use symbolon_protocol::id::{IssuerId, UserId};
 use symbolon_protocol::identity_provider::Identity;
+use symbolon_protocol::identity_provider::way_left::OfferedWays;
 use symbolon_protocol::time::Timestamp;
+use symbolon_protocol::user::PasswordHash;
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
+use super::authenticator::full;
 use super::sample::{MINUTE, user};
 use super::{BackEnd, RECORD_ROUNDS, Scene, race_record_for_one};
-use crate::port::{Created, IdentityCreation, IdentityLink};
+use crate::Store;
+use crate::port::{AuthenticatorUpdate, Created, IdentityCreation, IdentityLink, IdentityUnlink};
 
 /// How many deletions race with connections.
 const RACES: usize = 100;
@@ -24,6 +29,9 @@ pub async fn all(back_end: &dyn BackEnd) {
     are_connected_by_one_racer(back_end).await;
     make_one_user_in_a_race(back_end).await;
     outlive_nobody_in_a_race(back_end).await;
+    are_not_taken_away_with_the_last_way(back_end).await;
+    of_the_last_two_one_goes_in_a_race(back_end).await;
+    go_or_the_last_passkey_does_in_a_race(back_end).await;
 }
 
 /// An identity of the provider `p`.
@@ -59,9 +67,10 @@ async fn are_one_users_and_go_with_them(back_end: &dyn BackEnd) {
     let kept = after.identities_of(issuer, &ann).await.unwrap();
     assert_eq!(kept, [of("ann", "s", *now), second]);
     assert_eq!(after.identity(issuer, "p", "s").await.unwrap(), Some(of("ann", "s", *now)));
-    assert!(!after.unlink_identity(other, &ann, "p").await.unwrap());
-    assert!(after.unlink_identity(issuer, &ann, "p").await.unwrap());
-    assert!(!after.unlink_identity(issuer, &ann, "p").await.unwrap());
+    let unlink = async |at| after.unlink_identity(at, &ann, "p", None).await.unwrap();
+    assert_eq!(unlink(other).await, IdentityUnlink::NotLinked);
+    assert_eq!(unlink(issuer).await, IdentityUnlink::Unlinked);
+    assert_eq!(unlink(issuer).await, IdentityUnlink::NotLinked);
     assert_eq!(after.identity(issuer, "p", "s").await.unwrap(), None);
     assert!(after.delete_user(issuer, &ann).await.unwrap());
     after.create_user(issuer, user("ann", None, *now), None).await.unwrap();
@@ -183,4 +192,133 @@ async fn outlive_nobody_in_a_race(back_end: &dyn BackEnd) {
         store.create_user(issuer, ann.clone(), None).await.unwrap();
         assert!(store.identities_of(issuer, &ann.id).await.unwrap().is_empty(), "round {round}");
     }
+}
+
+/// What an issuer offers, with the providers `p` and `q`.
+fn offered() -> OfferedWays {
+    OfferedWays { password: true, passkey: true, providers: vec!["p".into(), "q".into()] }
+}
+
+/// Makes a user without a password who has an identity of each of these providers.
+async fn connected(scene: &Scene, id: &str, providers: &[&str]) -> UserId {
+    let Scene { store, issuer, now, .. } = scene;
+    assert_eq!(store.create_user(issuer, user(id, None, *now), None).await.unwrap(), Created::Created);
+    for provider in providers {
+        let own = Identity { provider: (*provider).into(), ..of(id, id, *now) };
+        assert_eq!(store.link_identity(issuer, own).await.unwrap(), IdentityLink::Linked);
+    }
+    UserId::trusted(id)
+}
+
+async fn are_not_taken_away_with_the_last_way(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "identity-last").await;
+    let Scene { store, issuer, now, .. } = &scene;
+    let unlink = async |user: &UserId, offered: &OfferedWays| {
+        store.unlink_identity(issuer, user, "p", Some(offered)).await.unwrap()
+    };
+    let link = async |user: &UserId| {
+        store.link_identity(issuer, of(user.as_str(), user.as_str(), *now)).await.unwrap()
+    };
+    assert_eq!(unlink(&UserId::trusted("nobody"), &offered()).await, IdentityUnlink::NotLinked);
+    let ann = connected(&scene, "ann", &["p"]).await;
+    assert_eq!(unlink(&ann, &offered()).await, IdentityUnlink::LastWay);
+    assert_eq!(store.identities_of(issuer, &ann).await.unwrap().len(), 1);
+    // An identity of a provider that lets nobody in is no way.
+    let elsewhere = Identity { provider: "off".into(), ..of("ann", "ann", *now) };
+    assert_eq!(store.link_identity(issuer, elsewhere).await.unwrap(), IdentityLink::Linked);
+    assert_eq!(unlink(&ann, &offered()).await, IdentityUnlink::LastWay);
+    // A second factor alone is none either; a passkey is, where passkeys are offered.
+    let codes = AuthenticatorSet { passkeys: Vec::new(), ..full(*now) };
+    assert_eq!(put(&**store, issuer, &ann, &codes).await, AuthenticatorUpdate::Written);
+    assert_eq!(unlink(&ann, &offered()).await, IdentityUnlink::LastWay);
+    assert_eq!(put(&**store, issuer, &ann, &full(*now)).await, AuthenticatorUpdate::Written);
+    let before = store.authenticators(issuer, &ann).await.unwrap();
+    let no_passkeys = OfferedWays { passkey: false, ..offered() };
+    assert_eq!(unlink(&ann, &no_passkeys).await, IdentityUnlink::LastWay);
+    assert_eq!(store.authenticators(issuer, &ann).await.unwrap(), before, "nothing was written");
+    assert_eq!(unlink(&ann, &offered()).await, IdentityUnlink::Unlinked);
+    let after = store.authenticators(issuer, &ann).await.unwrap();
+    assert!(after.set == before.set && after.revision > before.revision, "whoever has read them looks again");
+
+    let hash = PasswordHash::new("hash".to_owned());
+    let bea = user("bea", None, *now);
+    assert_eq!(store.create_user(issuer, bea.clone(), Some(hash)).await.unwrap(), Created::Created);
+    assert_eq!(link(&bea.id).await, IdentityLink::Linked);
+    let no_passwords = OfferedWays { password: false, ..offered() };
+    assert_eq!(unlink(&bea.id, &no_passwords).await, IdentityUnlink::LastWay);
+    assert_eq!(unlink(&bea.id, &offered()).await, IdentityUnlink::Unlinked);
+    assert!(store.set_password(issuer, &bea.id, None).await.unwrap());
+    assert_eq!(link(&bea.id).await, IdentityLink::Linked);
+    assert_eq!(unlink(&bea.id, &offered()).await, IdentityUnlink::LastWay);
+    assert_eq!(
+        store.unlink_identity(issuer, &bea.id, "p", None).await.unwrap(),
+        IdentityUnlink::Unlinked,
+        "where nothing is asked for, nothing need be left"
+    );
+}
+
+async fn put(
+    store: &dyn Store,
+    issuer: &IssuerId,
+    user: &UserId,
+    set: &AuthenticatorSet,
+) -> AuthenticatorUpdate {
+    let seen = store.authenticators(issuer, user).await.unwrap().revision;
+    store.put_authenticators(issuer, user, seen, set).await.unwrap()
+}
+
+/// Many requests take the last two identities of a user away at once: one of the two goes.
+async fn of_the_last_two_one_goes_in_a_race(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "identity-last-race").await;
+    for round in 0..RECORD_ROUNDS {
+        connected(&scene, &format!("u{round}"), &["p", "q"]).await;
+    }
+    race_record_for_one("unlink_identity", |round, racer| {
+        let (store, issuer) = (Arc::clone(&scene.store), scene.issuer.clone());
+        let provider = if racer % 2 == 0 { "p" } else { "q" };
+        async move {
+            let user = UserId::trusted(format!("u{round}"));
+            let done = store.unlink_identity(&issuer, &user, provider, Some(&offered())).await.unwrap();
+            done == IdentityUnlink::Unlinked
+        }
+    })
+    .await;
+    for round in 0..RECORD_ROUNDS {
+        let user = UserId::trusted(format!("u{round}"));
+        assert_eq!(scene.store.identities_of(&scene.issuer, &user).await.unwrap().len(), 1, "{user}");
+    }
+}
+
+/// Some requests take the only identity of a user away, others the only passkey because of the identity: one of the two goes.
+async fn go_or_the_last_passkey_does_in_a_race(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "identity-passkey-race").await;
+    let passkeys = full(scene.now);
+    for round in 0..RECORD_ROUNDS {
+        let user = connected(&scene, &format!("u{round}"), &["p"]).await;
+        let written = put(&*scene.store, &scene.issuer, &user, &passkeys).await;
+        assert_eq!(written, AuthenticatorUpdate::Written);
+    }
+    race_record_for_one("the last passkey", |round, racer| {
+        let (store, issuer) = (Arc::clone(&scene.store), scene.issuer.clone());
+        async move {
+            let user = UserId::trusted(format!("u{round}"));
+            if racer % 2 == 0 {
+                let done = store.unlink_identity(&issuer, &user, "p", Some(&offered())).await.unwrap();
+                return done == IdentityUnlink::Unlinked;
+            }
+            loop {
+                let seen = store.authenticators(&issuer, &user).await.unwrap();
+                let identities = store.identities_of(&issuer, &user).await.unwrap();
+                if seen.set.passkeys.is_empty() || identities.is_empty() {
+                    return false;
+                }
+                let without = AuthenticatorSet { passkeys: Vec::new(), ..seen.set };
+                let done = store.put_authenticators(&issuer, &user, seen.revision, &without).await.unwrap();
+                if done == AuthenticatorUpdate::Written {
+                    return true;
+                }
+            }
+        }
+    })
+    .await;
 }

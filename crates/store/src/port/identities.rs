@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use symbolon_protocol::id::{IssuerId, UserId};
 use symbolon_protocol::identity_provider::Identity;
+use symbolon_protocol::identity_provider::way_left::OfferedWays;
 use symbolon_protocol::user::User;
 
 use crate::StoreError;
@@ -35,6 +36,18 @@ pub enum IdentityCreation {
     OfAnother,
 }
 
+/// The result of disconnecting a user from a provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum IdentityUnlink {
+    /// They are disconnected now.
+    Unlinked,
+    /// They were not connected; nothing was written.
+    NotLinked,
+    /// Nothing that is offered would be left to sign in with; nothing was written.
+    LastWay,
+}
+
 /// Who users are to other providers. An identity, which is a provider's key and a subject, has one user at most; a user has one
 /// identity of each provider at most. Identities are deleted with their user: a later user of the same id does not inherit
 /// them. Not cached: they are read when somebody signs in.
@@ -59,13 +72,16 @@ pub trait Identities: Send + Sync {
         user: User,
         identity: Identity,
     ) -> Result<IdentityCreation, StoreError>;
-    /// Disconnects a user from a provider; returns whether they were connected.
+    /// Disconnects a user from a provider; durable when it returns. With `offered`, only if the user can still sign in
+    /// afterwards, by what is stored at that moment: of two that take the last two ways at the same time, one does. The revision of
+    /// the user's authenticators grows, so that whoever takes a passkey away because of this identity looks again.
     async fn unlink_identity(
         &self,
         issuer: &IssuerId,
         user: &UserId,
         provider: &str,
-    ) -> Result<bool, StoreError>;
+        offered: Option<&OfferedWays>,
+    ) -> Result<IdentityUnlink, StoreError>;
     /// Disconnects everybody from a provider that is no more; returns how many.
     async fn unlink_provider(&self, issuer: &IssuerId, provider: &str) -> Result<u64, StoreError>;
 }

@@ -16,6 +16,7 @@ mod export;
 mod failure;
 mod grant;
 mod group;
+mod identity_provider;
 mod import;
 mod issuer;
 mod key;
@@ -117,6 +118,7 @@ pub(crate) fn commands() -> Vec<Command> {
         issuer::command(),
         client::command(),
         user::command(),
+        identity_provider::command(),
         attribute::command(),
         group::command(),
         role::command(),
@@ -145,6 +147,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         Some(("issuer", matches)) => issuer::run(matches),
         Some(("client", matches)) => client::run(matches),
         Some(("user", matches)) => user::run(matches),
+        Some(("identity-provider", matches)) => identity_provider::run(matches),
         Some(("attribute", matches)) => attribute::run(matches),
         Some(("group", matches)) => group::run(matches),
         Some(("role", matches)) => role::run(matches),

@@ -1,4 +1,4 @@
-//! Passwords: read from a file, from standard input or from a prompt; never from the command line, which others can
+//! Passwords and other secrets: read from a file, from standard input or from a prompt; never from the command line, which others can
 //! see.
 
 use std::fs;
@@ -30,15 +30,22 @@ pub(super) fn get(matches: &ArgMatches, prompt: &str) -> Result<Option<SecretStr
     match matches.get_one::<String>("password-file").map(String::as_str) {
         None if io::stdin().is_terminal() => ask(prompt),
         None => from_input(),
-        // A named file must contain a password.
-        Some("-") => required(from_input()?).map(Some),
-        Some(path) => {
-            let text = fs::read_to_string(path).map(SecretString::new);
-            let text = text
-                .map_err(|source| CommandError::File { path: format!("--password-file {path}"), source })?;
-            required(first_line(text.expose())).map(Some)
-        }
+        Some(path) => from_file(("password-file", path), "password").map(Some),
     }
+}
+
+/// A secret from the first line of the file that an option names, or of standard input where it is `-`. There must be one.
+pub(super) fn from_file((option, path): (&str, &str), what: &str) -> Result<SecretString, CommandError> {
+    let found = match path {
+        "-" => from_input()?,
+        path => {
+            let text = fs::read_to_string(path).map(SecretString::new);
+            let text =
+                text.map_err(|source| CommandError::File { path: format!("--{option} {path}"), source })?;
+            first_line(text.expose())
+        }
+    };
+    found.ok_or_else(|| CommandError::Usage(format!("the {what} is empty")))
 }
 
 /// Refuses an empty password.

@@ -2,6 +2,7 @@
 
 mod authenticators;
 mod entitlement;
+mod identities;
 mod invitation;
 mod record;
 
@@ -37,6 +38,7 @@ pub(super) fn command() -> Command {
         .subcommands(record::commands())
         .subcommands(entitlement::commands())
         .subcommand(authenticators::command())
+        .subcommand(identities::command())
         .subcommands(invitation::commands())
         .subcommand(about_an_issuer(set_password))
         .subcommand(about_an_issuer(sign_out))
@@ -54,6 +56,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         Some(("set-password", matches)) => set_password(matches),
         Some(("sign-out", matches)) => sign_out(matches),
         Some(("authenticators", matches)) => authenticators::run(matches),
+        Some(("identities", matches)) => identities::run(matches),
         Some(("invite", matches)) => invitation::invite(matches),
         Some(("withdraw-invitation", matches)) => invitation::withdraw(matches),
         Some(("groups", matches)) => entitlement::groups(matches),

@@ -20,6 +20,7 @@ mod cost;
 mod failures;
 mod grants;
 mod groups_and_roles;
+mod identity_providers;
 mod import;
 mod import_speed;
 mod keys;

@@ -120,6 +120,14 @@ fn is_found_without_doubt(place: &Place) {
     }
 }
 
+fn has_identities(place: &Place) {
+    assert_eq!(place.run(&["user", "identities", "ann", "--json"]).json(), json!([]));
+    let told = place.run(&["user", "identities", "ann"]).good();
+    assert!(told.starts_with("ID ") && told.lines().count() == 1, "{told}");
+    let told = place.run(&["user", "identities", "ann", "--remove", "google"]).bad(1);
+    assert!(told.contains("no identity \"google\""), "{told}");
+}
+
 fn is_disabled_and_deleted(place: &Place) {
     let told = place.run(&["user", "disable", "ann"]).good();
     assert!(told.contains("(ann@example.com) is disabled"), "{told}");
@@ -142,6 +150,7 @@ fn all(place: &Place) {
     has_attributes(place);
     is_listed(place);
     is_found_without_doubt(place);
+    has_identities(place);
     is_disabled_and_deleted(place);
 }
 

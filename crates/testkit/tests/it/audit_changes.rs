@@ -182,6 +182,9 @@ fn prepare(scene: &mut Scene, change: &mut Change) {
         path if path.starts_with("/users/{user_id}/authenticators") => {
             scene.secrets.extend(crate::authenticators::enrol(server, "ann"));
         }
+        "/users/{user_id}/identities/{identity_id}" => {
+            crate::upstream::identities::connect(server, "ann", "key-1");
+        }
         "/users/{user_id}/sign-out" => {
             let session = json!({ "user_id": "ann" });
             assert_eq!(server.admin("POST", "/test/sessions", Some(session)).status, 201);

@@ -33,6 +33,7 @@ pub(super) fn all() -> Schemas {
         ("sign_up", flag()),
         ("link_by_verified_email", flag()),
         ("email_domains", optional(&list(text()))),
+        ("logout", json!({ "type": "string", "enum": ["here", "passed_on"] })),
         ("enabled", flag()),
     ];
     let kind = ("kind", json!({ "type": "string", "enum": ["openid", "github"] }));
@@ -42,6 +43,10 @@ pub(super) fn all() -> Schemas {
         (
             "callback",
             json!({ "type": "string", "description": "The redirect URI to register at the provider." }),
+        ),
+        (
+            "logout_callback",
+            json!({ "type": "string", "description": "The post-logout redirect URI to register at the provider." }),
         ),
         ("created_at", time()),
         ("updated_at", time()),

@@ -60,6 +60,7 @@ pub(super) fn users() -> Schemas {
         ("LeftAlive", object(&["sessions", "grants"], &[("sessions", number()), ("grants", number())])),
         ("Grant", object(&grant.each_ref().map(|(name, _)| *name), &grant)),
         ("Authenticators", authenticators()),
+        ("Identity", identity()),
         ("NewInvitation", new_invitation()),
         ("MadeInvitation", made_invitation()),
         (
@@ -106,6 +107,18 @@ fn authenticators() -> Value {
     let totp = optional(&object(&["added_at"], &[("added_at", time())]));
     let all = [("passkeys", list(passkey)), ("totp", totp), ("recovery_codes", number())];
     object(&all.each_ref().map(|(name, _)| *name), &all)
+}
+
+fn identity() -> Value {
+    let provider = "The id of its provider; null where that is no more.";
+    let identity = [
+        ("id", text()),
+        ("identity_provider", json!({ "type": ["string", "null"], "description": provider })),
+        ("subject", text()),
+        ("label", optional(&text())),
+        ("linked_at", time()),
+    ];
+    object(&identity.each_ref().map(|(name, _)| *name), &identity)
 }
 
 pub(super) fn sessions() -> Schemas {

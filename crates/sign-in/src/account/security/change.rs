@@ -3,6 +3,7 @@
 use symbolon_pages::AccountNotice;
 use symbolon_protocol::authenticator::AuthenticatorSet;
 use symbolon_protocol::id::UserId;
+use symbolon_protocol::identity_provider::Identity;
 use symbolon_store::StoreError;
 use symbolon_store::port::{AuthenticatorUpdate, Enrolled};
 
@@ -25,16 +26,50 @@ pub(super) async fn change<T>(
 ) -> Result<Change<T>, Failure> {
     let (store, issuer) = (&context.app.store, &context.issuer.id);
     for _ in 0..TRIES {
-        let Enrolled { revision, mut set } = store.authenticators(issuer, user).await?;
-        let done = match edit(&mut set) {
-            Ok(Some(done)) => done,
-            nothing => return Ok(nothing),
-        };
-        match store.put_authenticators(issuer, user, revision, &set).await? {
-            AuthenticatorUpdate::Written => return Ok(Ok(Some(done))),
-            AuthenticatorUpdate::UserUnknown => return Ok(Err(AccountNotice::Expired)),
-            AuthenticatorUpdate::Overtaken => {}
+        let enrolled = store.authenticators(issuer, user).await?;
+        if let Some(done) = attempt(context, user, enrolled, &edit).await? {
+            return Ok(done);
         }
     }
     Err(StoreError::Conflict.into())
+}
+
+/// The same for a change that depends on the identities that the person has. They are read after the authenticators, whose
+/// revision grows when an identity goes: so what they allow still holds when the change is written.
+///
+/// # Errors
+/// [`Failure`]: the store is out of reach, or others changed it each time.
+pub(super) async fn change_beside_identities<T>(
+    context: &Context,
+    user: &UserId,
+    edit: impl Fn(&mut AuthenticatorSet, &[Identity]) -> Change<T>,
+) -> Result<Change<T>, Failure> {
+    let (store, issuer) = (&context.app.store, &context.issuer.id);
+    for _ in 0..TRIES {
+        let enrolled = store.authenticators(issuer, user).await?;
+        let identities = store.identities_of(issuer, user).await?;
+        if let Some(done) = attempt(context, user, enrolled, |set| edit(set, &identities)).await? {
+            return Ok(done);
+        }
+    }
+    Err(StoreError::Conflict.into())
+}
+
+/// Changes what was read; `None` if another request was faster.
+async fn attempt<T>(
+    context: &Context,
+    user: &UserId,
+    Enrolled { revision, mut set }: Enrolled,
+    edit: impl Fn(&mut AuthenticatorSet) -> Change<T>,
+) -> Result<Option<Change<T>>, Failure> {
+    let done = match edit(&mut set) {
+        Ok(Some(done)) => done,
+        nothing => return Ok(Some(nothing)),
+    };
+    let (store, issuer) = (&context.app.store, &context.issuer.id);
+    Ok(match store.put_authenticators(issuer, user, revision, &set).await? {
+        AuthenticatorUpdate::Written => Some(Ok(Some(done))),
+        AuthenticatorUpdate::UserUnknown => Some(Err(AccountNotice::Expired)),
+        AuthenticatorUpdate::Overtaken => None,
+    })
 }

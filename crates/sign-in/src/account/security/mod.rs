@@ -15,14 +15,16 @@ use symbolon_mail::Message;
 use symbolon_pages::{AccountNotice, AccountPlace, PasskeyView, RecoveryCodesPage, SecurityPage};
 use symbolon_protocol::authenticator::Passkey;
 use symbolon_protocol::event::Event;
+use symbolon_protocol::identity_provider::way_left::HeldWays;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::settings::SecondFactor;
 use symbolon_protocol::sign_in::passkey::shown_name;
 use symbolon_protocol::sign_in::recovery_code;
 use symbolon_protocol::time::Timestamp;
 
-use self::change::change;
+use self::change::{change, change_beside_identities};
 use super::{Person, Visitor, by_themselves, done, form, status, told, visitor};
+use crate::login_page::offered_ways;
 use crate::passkey_addition::has_room;
 use crate::passkey_challenge::relying_party;
 use crate::sign_in_goal::Freshness;
@@ -70,8 +72,7 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
             Err(notice) => Err(notice),
         }
     } else if let Some(id) = params.get("disconnect")? {
-        let has_password = person.hash(&call.context).await?.is_some();
-        identity_provider::disconnect(call, (&person.user, has_password), id).await?
+        identity_provider::disconnect(call, &person.user, id).await?
     } else if let Some(id) = params.get("rename")? {
         rename_passkey(call, &person, (id, params.get("name")?)).await?
     } else if params.get("generator")? == Some("remove") {
@@ -93,14 +94,16 @@ type Changed = Result<AccountNotice, AccountNotice>;
 /// Removes a passkey. One that is gone already changes nothing.
 async fn remove_passkey(call: &mut Call, person: &Person, id: &str) -> Result<Changed, Failure> {
     let context = &call.context;
-    let identities = context.app.store.identities_of(&context.issuer.id, &person.user.id).await?;
-    let has_password = person.hash(context).await?.is_some() || !identities.is_empty();
-    let removed = change(context, &person.user.id, |set| {
+    let offered = offered_ways(context);
+    let password = person.hash(context).await?.is_some();
+    let removed = change_beside_identities(context, &person.user.id, |set, identities| {
         let Some(place) = set.passkeys.iter().position(|own| own.id == id) else { return Ok(None) };
-        if set.passkeys.len() == 1 && !has_password {
+        let removed = set.passkeys.remove(place);
+        let held = HeldWays { password, passkey: false, identities };
+        if set.passkeys.is_empty() && !offered.let_in(held) {
             return Err(AccountNotice::LastWay);
         }
-        Ok(Some(set.passkeys.remove(place)))
+        Ok(Some(removed))
     });
     let removed = match removed.await? {
         Ok(removed) => removed,

@@ -239,6 +239,11 @@ fn of_ending() -> Vec<Change> {
         removal("/users/{user_id}/authenticators/totp", "/users/ann/authenticators/totp"),
         removal("/users/{user_id}/authenticators/recovery-codes", "/users/ann/authenticators/recovery-codes"),
         removal("/users/{user_id}/authenticators", "/users/ann/authenticators"),
+        plain(
+            ("DELETE", "/users/{user_id}/identities/{identity_id}"),
+            "/users/ann/identities/key-1",
+            "identity.unlinked",
+        ),
         plain(("DELETE", "/users/{user_id}"), "/users/ann", "user.deleted"),
         plain(("DELETE", "/clients/{client_id}"), "/clients/app", "client.deleted"),
     ]

@@ -186,6 +186,8 @@ fn refused_by_admin(server: &TestServer, victim: &Tenant, place: &Tenant, told: 
         ("DELETE", format!("{user}/authenticators/totp"), None),
         ("DELETE", format!("{user}/authenticators/recovery-codes"), None),
         ("DELETE", format!("{user}/authenticators/passkeys/key-1"), None),
+        ("GET", format!("{user}/identities"), None),
+        ("DELETE", format!("{user}/identities/key-1"), None),
         ("GET", format!("{user}/consents"), None),
         ("DELETE", format!("{user}/consents/{}", victim.rp.client_id), None),
         ("GET", format!("{user}/grants"), None),

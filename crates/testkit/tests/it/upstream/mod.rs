@@ -3,7 +3,10 @@
 mod accounts;
 mod admin;
 mod attacks;
+mod down;
 pub(crate) mod fake;
+pub(crate) mod identities;
+mod logout;
 
 use serde_json::{Value, json};
 use symbolon_testkit::{

@@ -6,6 +6,7 @@ use symbolon_pages::{LoginError, LoginPage, LoginStage, LoginWays, ProviderButto
 use symbolon_protocol::identity_provider::way_left::OfferedWays;
 use symbolon_protocol::sign_in::method::{SignInMethod, SignInMethods, SignInPage};
 use symbolon_protocol::sign_in::registration::Registration;
+use symbolon_protocol::user::User;
 
 use crate::interaction::{Asking, Interaction, Page, PendingAuthorization, address, fits_address};
 use crate::passkey_attempt::prompt;
@@ -74,7 +75,18 @@ fn methods(context: &Context) -> SignInMethods {
     issuer.sign_in_methods(has_mail)
 }
 
-/// The ways of signing in of which a person must keep one.
+/// Whether codes or links by mail are a way to sign in.
+pub(super) fn offers_mail(context: &Context) -> bool {
+    let methods = methods(context);
+    methods.offer(SignInMethod::EmailCode) || methods.offer(SignInMethod::MagicLink)
+}
+
+/// Whether mail is a way to sign in to this account, so that the person may give up every other one.
+pub(super) fn is_let_in_by_mail(context: &Context, user: &User) -> bool {
+    offers_mail(context) && user.mailable_address().is_some()
+}
+
+/// The ways of signing in of which a person must keep one, where mail is none.
 pub(super) fn offered_ways(context: &Context) -> OfferedWays {
     OfferedWays::of(&context.issuer.settings.load(), methods(context))
 }

@@ -6,8 +6,7 @@ use super::Identity;
 use crate::settings::IssuerSettings;
 use crate::sign_in::method::{SignInMethod, SignInMethods};
 
-/// The ways of signing in that an issuer offers and that a user keeps: a code or a link by mail is none of them, because an
-/// address can be lost to somebody else.
+/// The ways of signing in that an issuer offers besides mail. Who can sign in by a code or a link needs none of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OfferedWays {
     /// Passwords.

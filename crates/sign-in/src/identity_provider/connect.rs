@@ -17,7 +17,7 @@ use super::state::Purpose;
 use super::{answer, enabled, start};
 use crate::credential_news;
 use crate::interaction::session_of;
-use crate::login_page::offered_ways;
+use crate::login_page::{is_let_in_by_mail, offered_ways};
 use crate::sign_in_goal::Freshness;
 use symbolon_app::http::csrf::Browser;
 use symbolon_app::http::{Call, Context, Failure, redirect};
@@ -112,8 +112,8 @@ pub(in super::super) async fn disconnect(
     let settings = issuer.settings.load_full();
     let provider = settings.identity_providers.iter().find(|own| own.id.as_str() == id);
     let Some(provider) = provider else { return Ok(Ok(AccountNotice::Disconnected)) };
-    let offered = offered_ways(&context);
-    match app.store.unlink_identity(&issuer.id, &user.id, &provider.key, Some(&offered)).await? {
+    let offered = (!is_let_in_by_mail(&context, user)).then(|| offered_ways(&context));
+    match app.store.unlink_identity(&issuer.id, &user.id, &provider.key, offered.as_ref()).await? {
         IdentityUnlink::LastWay => return Ok(Err(AccountNotice::LastWay)),
         IdentityUnlink::NotLinked => {}
         IdentityUnlink::Unlinked => {

@@ -8,15 +8,13 @@ use symbolon_protocol::sign_in::method::SignInMethod;
 
 use super::applicant::Applicant;
 use crate::code_attempt::password_fault;
-use crate::login_page::offers;
+use crate::login_page::{offers, offers_mail};
 use symbolon_app::http::{Context, Failure};
 
 /// Whether a new account gets a password. It needs none where its proven address is a way to sign in; where passkeys are the
 /// only other way, it does, because it has no passkey yet.
 pub(super) fn new_password(context: &Context) -> NewPassword {
-    let is_mail_a_way =
-        [SignInMethod::EmailCode, SignInMethod::MagicLink].iter().any(|way| offers(context, *way));
-    match (is_mail_a_way, offers(context, SignInMethod::Password)) {
+    match (offers_mail(context), offers(context, SignInMethod::Password)) {
         (true, false) => NewPassword::NotAsked,
         (true, true) => NewPassword::Optional,
         (false, _) => NewPassword::Required,

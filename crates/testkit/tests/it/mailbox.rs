@@ -20,7 +20,7 @@ impl Mail {
         let to = head.lines().find_map(|line| line.strip_prefix("To: ")).expect("a recipient").to_owned();
         let part = raw.split("Content-Type: text/plain").nth(1).expect("a plain part");
         let (part_head, rest) = part.split_once("\n\n").expect("a header of the part");
-        // A line of a long link may begin with two hyphens too, so the boundary must be whole (RFC 2046 5.1.1).
+        // A line of a long link may begin with two hyphens too, so the boundary must be whole.
         let (_, boundary) = head.split_once("boundary=\"").expect("a mail of several parts");
         let (boundary, _) = boundary.split_once('"').expect("the end of the boundary");
         let body = rest.split(&format!("\n--{boundary}")).next().expect("a body");

@@ -24,7 +24,7 @@ use symbolon_protocol::time::Timestamp;
 
 use self::change::{change, change_beside_identities};
 use super::{Person, Visitor, by_themselves, done, form, status, told, visitor};
-use crate::login_page::offered_ways;
+use crate::login_page::{is_let_in_by_mail, offered_ways};
 use crate::passkey_addition::has_room;
 use crate::passkey_challenge::relying_party;
 use crate::sign_in_goal::Freshness;
@@ -94,13 +94,13 @@ type Changed = Result<AccountNotice, AccountNotice>;
 /// Removes a passkey. One that is gone already changes nothing.
 async fn remove_passkey(call: &mut Call, person: &Person, id: &str) -> Result<Changed, Failure> {
     let context = &call.context;
-    let offered = offered_ways(context);
+    let (offered, by_mail) = (offered_ways(context), is_let_in_by_mail(context, &person.user));
     let password = person.hash(context).await?.is_some();
     let removed = change_beside_identities(context, &person.user.id, |set, identities| {
         let Some(place) = set.passkeys.iter().position(|own| own.id == id) else { return Ok(None) };
         let removed = set.passkeys.remove(place);
         let held = HeldWays { password, passkey: false, identities };
-        if set.passkeys.is_empty() && !offered.let_in(held) {
+        if set.passkeys.is_empty() && !by_mail && !offered.let_in(held) {
             return Err(AccountNotice::LastWay);
         }
         Ok(Some(removed))

@@ -18,7 +18,7 @@ use symbolon_protocol::session::{Session, SessionId};
 use symbolon_store::Durable;
 use symbolon_store::port::PageRequest;
 
-use crate::interaction::{Interaction, PendingLogout, session_of, user_name};
+use crate::interaction::{Interaction, PendingLogout, session_of, to_root, user_name};
 use crate::session_end::{end_session, end_session_by_sid};
 use crate::upstream_logout::{self, LogoutEnd, PassedOn};
 use symbolon_app::audit::RefusedRequest;
@@ -262,7 +262,7 @@ async fn ended(
 }
 
 /// `GET /logout/callback`: the person comes back from another provider, and goes where the logout ends. An answer that belongs to
-/// no logout in this browser leads nowhere.
+/// no logout in this browser leads nowhere; nobody who is signed in is told otherwise.
 ///
 /// # Errors
 /// [`Failure`]: `invalid_request`, shown as a page.
@@ -270,6 +270,10 @@ pub(super) async fn callback(call: &mut Call) -> Result<Response, Failure> {
     let query = call.received.uri.query().unwrap_or_default().to_owned();
     let params = Params::parse(query.as_bytes())?;
     let LogoutEnd { redirect, client } = upstream_logout::end(call, &params)?.unwrap_or_default();
+    let Call { context, received, durable, .. } = &mut *call;
+    if redirect.is_none() && session_of(context, received, durable).await?.is_some() {
+        return Ok(to_root(context));
+    }
     if let Some(client) = client {
         call.client = call.context.app.store.client(&call.context.issuer.id, &client).await?;
     }

@@ -84,6 +84,17 @@ fn a_logout_is_passed_on_and_comes_back() {
     assert_eq!((done.status, done.location()), (302, format!("{AFTER}?state=s%201")), "{done:?}");
 }
 
+#[test]
+fn nobody_who_is_signed_in_is_told_otherwise() {
+    let (scene, person) = scene("passed_on");
+    let (browser, _) = signed_in(&scene, &person);
+    for path in ["/logout/callback", "/logout/callback?state=x"] {
+        let answer = browser.get(path);
+        assert_eq!((answer.status, answer.location().as_str()), (302, "/"), "{answer:?}");
+    }
+    assert!(is_signed_in(&scene.rp, &browser));
+}
+
 /// The way back is sealed, for one browser, and for a while. Nobody makes an address that leads elsewhere.
 #[test]
 fn who_comes_back_in_another_browser_is_led_nowhere() {

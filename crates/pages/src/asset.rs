@@ -150,3 +150,25 @@ pub fn assets() -> &'static [Asset] {
 pub fn stylesheet() -> &'static Asset {
     &FILES.style
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use flate2::read::GzDecoder;
+
+    use super::*;
+
+    #[test]
+    fn what_is_compressed_is_the_file() {
+        let mut shorter = 0;
+        for asset in assets() {
+            let Some(compressed) = asset.compressed() else { continue };
+            let mut body = String::new();
+            GzDecoder::new(compressed).read_to_string(&mut body).unwrap();
+            assert_eq!(body, asset.body, "{}", asset.path);
+            shorter += 1;
+        }
+        assert!(shorter > 5, "{shorter}");
+    }
+}

@@ -18,13 +18,13 @@ use symbolon_protocol::sign_in::{Factor, Proven};
 use symbolon_protocol::user::User;
 
 use crate::email_code_attempt::{
-    Asked, MARK, details, failed, forget, has_try, is_same, mail_to, owner, reason_of, recipient, remember,
-    sent,
+    CodeRequest, MARK, details, failed, forget, has_try, is_same, mail_to, owner, reason_of, recipient,
+    remember, sent,
 };
 use crate::first_factor::Proof;
 use crate::interaction::{Page, PendingEmailCode};
 use crate::login_form::{self, LoginForm, Opened, is_plain_name};
-use crate::magic_link::{self, Asker};
+use crate::magic_link::{self, RequestingBrowser};
 use crate::refusal_pause::refusal_pause;
 use crate::session_begin::{SignIn, begin_for};
 use crate::signed_in::signed_in;
@@ -45,8 +45,7 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
         Opened::Form(form) => *form,
         Opened::Answered(answer) => return Ok(answer),
     };
-    let is_offered = |method| login_page::offers(&call.context, method);
-    if !(is_offered(SignInMethod::EmailCode) || is_offered(SignInMethod::MagicLink)) {
+    if !login_page::offers_mail(&call.context) {
         form.note(&call.context, Refusal::about(Reason::SignInMethodOff, Details::of("sign_in_methods")));
         return form.refused(&call.context, LoginError::Expired).await;
     }
@@ -89,10 +88,11 @@ async fn send(call: &mut Call, form: LoginForm) -> Result<Response, Failure> {
     let new = new.map_err(|error| Failure::Internal(error.to_string()))?;
     interaction.pending.email_code = Some(PendingEmailCode { typed: name.clone(), at: now });
     let cookie = remember(&context, &new);
-    let asker = Asker { browser: interaction.browser.digest(), pending: interaction.pending.clone() };
+    let from =
+        RequestingBrowser { browser: interaction.browser.digest(), pending: interaction.pending.clone() };
     let page = interaction.language;
-    let asked = Asked { context, name, by_address_alone: false, page, new };
-    asked.mail_after_answer(|asked, user| mail_for(asked, user, asker)).await;
+    let request = CodeRequest { context, name, by_address_alone: false, page, new };
+    request.mail_after_answer(|request, user| mail_for(request, user, from)).await;
     let mut response = email_code_page::ask(call, &interaction, Page::Other).await?;
     response.headers_mut().extend(cookie.map(|cookie| (header::SET_COOKIE, cookie)));
     Ok(response)
@@ -100,9 +100,9 @@ async fn send(call: &mut Call, form: LoginForm) -> Result<Response, Failure> {
 
 /// The mail to a user: with the code, with the link, or with both, by what the issuer offers. Where there is no link, because
 /// the application's request is too long for one, the code signs in as well.
-fn mail_for(asked: &Asked, user: &User, asker: Asker) -> Option<Mail> {
-    let Asked { context, page, new, .. } = asked;
-    let Some(link) = magic_link::link(context, asker, (new, user.email.as_deref()?)) else {
+fn mail_for(request: &CodeRequest, user: &User, from: RequestingBrowser) -> Option<Mail> {
+    let CodeRequest { context, page, new, .. } = request;
+    let Some(link) = magic_link::link(context, from, (new, user.email.as_deref()?)) else {
         return mail_to(user, *page, &new.code, LIVES_ON_PAGES);
     };
     let has_code = login_page::offers(context, SignInMethod::EmailCode);

@@ -55,7 +55,7 @@ pub(super) fn mail_to(user: &User, page: Language, code: &EmailCode, lives: Dura
 
 /// A code that was asked for: what is left to do when the answer is on its way. Until then nothing was looked up, so the answer
 /// takes as long for every name.
-pub(super) struct Asked {
+pub(super) struct CodeRequest {
     pub(super) context: Context,
     /// The name or address, as it was typed.
     pub(super) name: String,
@@ -66,7 +66,7 @@ pub(super) struct Asked {
     pub(super) new: NewCode,
 }
 
-impl Asked {
+impl CodeRequest {
     /// Mails the code to who has the name, at an address that was proven to be theirs, or to an address that no account has that
     /// none has it, where people may register. `mail` makes the mail to a user.
     pub(super) async fn mail_after_answer(

@@ -56,7 +56,7 @@ impl Contents {
 }
 
 /// The browser that asks for a code, and what for.
-pub(super) struct Asker {
+pub(super) struct RequestingBrowser {
     /// The digest of its cookie.
     pub(super) browser: String,
     pub(super) pending: PendingAuthorization,
@@ -65,7 +65,7 @@ pub(super) struct Asker {
 /// The link that stands for a code; `None` where the issuer sends none, or if it would be too long for programs of mail.
 pub(super) fn link(
     context: &Context,
-    Asker { browser, pending }: Asker,
+    RequestingBrowser { browser, pending }: RequestingBrowser,
     (new, sent_to): (&NewCode, &str),
 ) -> Option<SecretString> {
     if !login_page::offers(context, SignInMethod::MagicLink) {

@@ -12,7 +12,7 @@ use symbolon_protocol::sign_in::{Factor, Proven};
 use super::answer::{ok, signed_in};
 use super::{allowed_origin, body, email, offered};
 use crate::email_code_attempt::{
-    Asked, MARK, details, failed, forget, has_try, mail_to, reason_of, recipient, remember, sent,
+    CodeRequest, MARK, details, failed, forget, has_try, mail_to, reason_of, recipient, remember, sent,
 };
 use crate::passkey_challenge::unproven;
 use symbolon_app::email_code;
@@ -29,7 +29,7 @@ struct Typed {
 }
 
 #[derive(Deserialize)]
-struct Wanted {
+struct SendRequest {
     email: String,
 }
 
@@ -41,8 +41,8 @@ struct Wanted {
 pub(super) async fn send(call: &mut Call) -> Result<Response, Failure> {
     allowed_origin(call)?;
     offered(call, SignInMethod::EmailCode)?;
-    let wanted: Wanted = body(call)?;
-    let address = email(&wanted.email)?;
+    let request: SendRequest = body(call)?;
+    let address = email(&request.email)?;
     let Context { app, issuer, remote, .. } = &call.context;
     app.rate_limits.check_mail(&issuer.id, address, *remote, app.now()).map_err(|limited| {
         let refusal = Refusal::about(Reason::SignInRateLimited, details(&call.context, address));
@@ -52,7 +52,7 @@ pub(super) async fn send(call: &mut Call) -> Result<Response, Failure> {
     let new = new.map_err(|error| Failure::Internal(error.to_string()))?;
     let cookie = remember(&call.context, &new);
     let (context, name) = (call.context.clone(), address.to_owned());
-    let asked = Asked { context, name, by_address_alone: true, page: call.language(), new };
+    let asked = CodeRequest { context, name, by_address_alone: true, page: call.language(), new };
     asked.mail_after_answer(|asked, user| mail_to(user, asked.page, &asked.new.code, LIVES)).await;
     let mut response = ok(Map::from_iter([("success".to_owned(), true.into())]));
     response.headers_mut().extend(cookie.map(|cookie| (header::SET_COOKIE, cookie)));

@@ -27,7 +27,7 @@ impl Ceremony for SigningIn {
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct OptionsRequest {
     email: Option<String>,
 }
 
@@ -38,7 +38,7 @@ struct Asked {
 pub(super) async fn options(call: &mut Call) -> Result<Response, Failure> {
     let origin = allowed_origin(call)?;
     offered(call, SignInMethod::Passkey)?;
-    let asked: Asked = body(call)?;
+    let asked: OptionsRequest = body(call)?;
     let typed = asked.email.as_deref().map(email).transpose()?.map(str::to_owned);
     let context = &call.context;
     let allowed = match &typed {

@@ -49,7 +49,7 @@ impl Ceremony for Adding {
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct OptionsRequest {
     email: Option<String>,
     #[serde(rename = "userId")]
     user_id: Option<UserId>,
@@ -63,7 +63,7 @@ struct Asked {
 pub(super) async fn options(call: &mut Call) -> Result<Response, Failure> {
     let origin = allowed_origin(call)?;
     offered(call, SignInMethod::Passkey)?;
-    let asked: Asked = body(call)?;
+    let asked: OptionsRequest = body(call)?;
     let address = asked.email.as_deref().map(email).transpose()?;
     let named = named(&call.context, asked.user_id.as_ref(), address).await?;
     let (user, new) = match &named {

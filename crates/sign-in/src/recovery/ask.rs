@@ -63,7 +63,7 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
         context.refused(RefusedRequest::anonymous(Reason::SignInRateLimited.into(), None));
         return page(call, &interaction, name, Some(RecoveryError::TooManyAttempts { retry_after_seconds }));
     }
-    let asked = Asked {
+    let asked = RecoveryRequest {
         context: context.clone(),
         name: name.to_owned(),
         language: mail_language(interaction.language, None),
@@ -82,14 +82,14 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
 }
 
 /// Somebody who asked for a link.
-struct Asked {
+struct RecoveryRequest {
     context: Context,
     name: String,
     language: MailLanguage,
     authorization: Option<PendingAuthorization>,
 }
 
-impl Asked {
+impl RecoveryRequest {
     /// Mails the link, or to an address that no account has that none has it, where people may register.
     async fn tell(self) -> Result<(), StoreError> {
         let Context { app, issuer, .. } = &self.context;

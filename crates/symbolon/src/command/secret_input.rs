@@ -1,5 +1,5 @@
-//! Passwords and other secrets: read from a file, from standard input or from a prompt; never from the command line, which others can
-//! see.
+//! Passwords and other secrets: read from a file, from standard input or from a prompt; never from the command line, which
+//! others can see.
 
 use std::fs;
 use std::io::{self, BufRead, IsTerminal, Write};

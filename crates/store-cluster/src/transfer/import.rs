@@ -29,7 +29,7 @@ const SESSIONS_AT_ONCE: usize = 256;
 const KEYS_AT_ONCE: usize = 128;
 
 /// The tables that must be empty before an import, and are emptied after an unfinished one.
-const TABLES: [&str; 21] = [
+const TABLES: [&str; 22] = [
     "issuers",
     "signing_keys",
     "clients",
@@ -37,6 +37,7 @@ const TABLES: [&str; 21] = [
     "user_attribute",
     "emails",
     "authenticators",
+    "identities",
     "consents",
     "user_groups",
     "roles",

@@ -1,10 +1,23 @@
-//! How an issuer's pages present it: name, colours, links and texts.
+//! How pages present an issuer, or one of its clients: name, colours and other variables of the style sheet, links and texts. Why
+//! variables and not a style sheet, and why colours are checked together: `docs/decisions/054-branding-is-checked-as-a-whole.md`.
 
-use std::fmt;
+pub mod address;
+mod colour;
+mod palette;
+mod style_file;
+mod variables;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use symbolon_crypto::{digest, encoding};
 
+use crate::id::ClientId;
 use crate::redirect_uri;
+
+pub use colour::Colour;
+use palette::{Palette, Scheme};
+pub use style_file::{LONGEST as LONGEST_STYLE_FILE, StyleFault, read as read_style_file};
+use variables::Variable;
+pub use variables::{VariableKind, Variables};
 
 /// The longest name, in characters.
 const LONGEST_NAME: usize = 80;
@@ -12,15 +25,8 @@ const LONGEST_NAME: usize = 80;
 const LONGEST_TEXT: usize = 500;
 /// The longest link, in bytes.
 const LONGEST_URI: usize = 2048;
-/// The contrast that text needs (WCAG 2.2, success criterion 1.4.3).
-const LEAST_CONTRAST: f64 = 4.5;
 
-/// What links and the button's text stand on or beside, in the light and in the dark scheme of the style sheet.
-pub const LIGHT_GROUNDS: [Colour; 2] = [Colour([0xff, 0xff, 0xff]), Colour([0xf4, 0xf2, 0xee])];
-/// As [`LIGHT_GROUNDS`]; the first is the button's text.
-pub const DARK_GROUNDS: [Colour; 2] = [Colour([0x06, 0x23, 0x1f]), Colour([0x1a, 0x21, 0x1f])];
-
-/// The branding of an issuer.
+/// The branding of an issuer, or of a client.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Branding {
@@ -30,6 +36,9 @@ pub struct Branding {
     /// The colour of buttons and links.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accent: Option<Accent>,
+    /// Other variables of the style sheet. Not written while there are none, so that nodes of earlier versions read the settings.
+    #[serde(deserialize_with = "nullable", skip_serializing_if = "Variables::is_empty")]
+    pub variables: Variables,
     /// Where people find help.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help_uri: Option<String>,
@@ -47,6 +56,11 @@ pub struct Branding {
     pub foot: Option<String>,
 }
 
+/// A member that `null` removes.
+fn nullable<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Variables, D::Error> {
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
 /// The accent colour in both schemes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -55,56 +69,6 @@ pub struct Accent {
     pub light: Colour,
     /// Where it is dark: the button's text is nearly black.
     pub dark: Colour,
-}
-
-/// A colour, written `#rrggbb`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Colour([u8; 3]);
-
-impl TryFrom<String> for Colour {
-    type Error = &'static str;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        const WRITTEN: &str = "a colour is written #rrggbb";
-        let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6).ok_or(WRITTEN)?;
-        if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(WRITTEN);
-        }
-        let number = u32::from_str_radix(digits, 16).map_err(|_| WRITTEN)?;
-        let [_, red, green, blue] = number.to_be_bytes();
-        Ok(Self([red, green, blue]))
-    }
-}
-
-impl From<Colour> for String {
-    fn from(colour: Colour) -> Self {
-        colour.to_string()
-    }
-}
-
-impl fmt::Display for Colour {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [red, green, blue] = self.0;
-        write!(f, "#{red:02x}{green:02x}{blue:02x}")
-    }
-}
-
-impl Colour {
-    /// Relative luminance as WCAG 2.2 defines it.
-    fn luminance(self) -> f64 {
-        let [red, green, blue] = self.0.map(|channel| {
-            let channel = f64::from(channel) / 255.0;
-            if channel <= 0.040_45 { channel / 12.92 } else { ((channel + 0.055) / 1.055).powf(2.4) }
-        });
-        0.2126 * red + 0.7152 * green + 0.0722 * blue
-    }
-
-    /// The contrast ratio of two colours as WCAG 2.2 defines it, 1 to 21.
-    pub fn contrast(self, other: Self) -> f64 {
-        let (own, others) = (self.luminance(), other.luminance());
-        (own.max(others) + 0.05) / (own.min(others) + 0.05)
-    }
 }
 
 impl Branding {
@@ -142,38 +106,88 @@ impl Branding {
                 return Err(format!("branding.{member} must be an http or https URL"));
             }
         }
-        self.accent.as_ref().map_or(Ok(()), Accent::validate)
+        self.palette().check()
+    }
+
+    const fn palette(&self) -> Palette<'_> {
+        Palette { accent: self.accent.as_ref(), variables: &self.variables }
+    }
+
+    /// The style sheet that is loaded after that of all pages; `None` if it would say nothing.
+    pub fn style_sheet(&self) -> Option<StyleSheet> {
+        if self.accent.is_none() && self.variables.is_empty() {
+            return None;
+        }
+        let [mut light, mut dark] = [const { String::new() }; 2];
+        // What is set here goes before the dark scheme of the sheet of all pages too, so each colour is said in both.
+        let mut say = |name: &str, [in_light, in_dark]: [Colour; 2]| {
+            light.push_str(&format!("--{name}:{in_light};"));
+            dark.push_str(&format!("--{name}:{in_dark};"));
+        };
+        let palette = self.palette();
+        let both = |name: &str| Scheme::ALL.map(|scheme| palette.colour(name, scheme));
+        if self.accent.is_some() {
+            for name in ["accent", "accent-strong", "button", "button-strong", "tint"] {
+                say(name, both(name));
+            }
+        }
+        let mut others = String::new();
+        for (name, variable) in self.variables.iter() {
+            match variable {
+                Variable::Colour(_) => say(name, both(name)),
+                Variable::Length(length) => others.push_str(&format!("--{name}:{length};")),
+                Variable::Fonts(fonts) => {
+                    others.push_str(&format!("--{name}:{};", variables::written(fonts)))
+                }
+                Variable::Shadow => others.push_str(&format!("--{name}:none;")),
+            }
+        }
+        let dark = match dark.is_empty() {
+            true => dark,
+            false => format!("@media (prefers-color-scheme:dark){{:root{{{dark}}}}}"),
+        };
+        Some(StyleSheet::of(format!(":root{{{light}{others}}}{dark}\n")))
     }
 }
 
-impl Accent {
-    fn validate(&self) -> Result<(), String> {
-        for (member, colour, grounds) in
-            [("light", self.light, LIGHT_GROUNDS), ("dark", self.dark, DARK_GROUNDS)]
-        {
-            for ground in grounds {
-                let ratio = colour.contrast(ground);
-                if ratio < LEAST_CONTRAST {
-                    // Rounded down, so that no refused ratio is told as sufficient.
-                    let ratio = (ratio * 100.0).floor() / 100.0;
-                    return Err(format!(
-                        "branding.accent.{member} has a contrast of {ratio:.2}:1 with {ground}, and needs 4.5:1"
-                    ));
-                }
-            }
-        }
-        Ok(())
+/// The path of an issuer's style sheet, relative to the issuer.
+pub const STYLE_PATH: &str = "/branding.css";
+/// The last part of the path of a client's.
+const STYLE_FILE: &str = "style.css";
+
+/// The client in the path of a style sheet, which may have an issuer's prefix before it.
+pub fn client_of_style(path: &str) -> Option<ClientId> {
+    address::client_in(path, STYLE_FILE)
+}
+
+/// A style sheet that a branding makes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StyleSheet {
+    text: String,
+    query: String,
+}
+
+impl StyleSheet {
+    fn of(text: String) -> Self {
+        let digest = digest::sha256(&[text.as_bytes()]);
+        let query = format!("v={}", encoding::encode(digest.first_chunk::<12>().unwrap_or(&[0; 12])));
+        Self { text, query }
     }
 
-    /// The style sheet that puts the colours in the place of the provider's own.
-    pub fn style_sheet(&self) -> String {
-        let scheme = |colour: Colour| {
-            format!(
-                ":root{{--accent:{colour};--accent-strong:{colour};--button:{colour};--button-strong:{colour};\
-                 --tint:var(--sunken)}}"
-            )
-        };
-        format!("{}@media (prefers-color-scheme:dark){{{}}}\n", scheme(self.light), scheme(self.dark))
+    /// Its text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The query of its address: caches may keep for ever what an address with this query answers.
+    pub fn query(&self) -> &str {
+        &self.query
+    }
+
+    /// Its address relative to the issuer: of the issuer's, or of a client's.
+    pub fn address(&self, client: Option<&ClientId>) -> String {
+        let of_client = |client| address::of_client(client, STYLE_FILE);
+        format!("{}?{}", client.map_or_else(|| STYLE_PATH.to_owned(), of_client), self.query)
     }
 }
 
@@ -191,20 +205,12 @@ mod tests {
     }
 
     #[test]
-    fn contrast_is_that_of_wcag() {
-        let colour = |text: &str| Colour::try_from(text.to_owned()).unwrap();
-        assert!((colour("#000000").contrast(colour("#ffffff")) - 21.0).abs() < 1e-9);
-        assert!((colour("#777777").contrast(colour("#ffffff")) - 4.478).abs() < 1e-3);
-        assert_eq!(colour("#0F665d").to_string(), "#0f665d");
-    }
-
-    #[test]
     fn what_cannot_be_read_is_refused_with_its_ratio() {
         let accent = |light, dark| json!({ "accent": { "light": light, "dark": dark } });
         assert_eq!(told(accent("#0f665d", "#56bcad")), "");
         assert_eq!(
             told(accent("#777777", "#56bcad")),
-            "branding.accent.light has a contrast of 4.47:1 with #ffffff, and needs 4.5:1"
+            "branding.accent.light has a contrast of 4.07:1 with #f6f4f0 (ground), and needs 4.5:1"
         );
         assert!(told(accent("#0f665d", "#0f665d")).starts_with("branding.accent.dark has a contrast of"));
         for wrong in ["red", "#fff", "#12345g", "#1234567", "url(x)", "#+12345", "#éab0"] {
@@ -232,12 +238,56 @@ mod tests {
     }
 
     #[test]
-    fn a_style_sheet_has_colours_only() {
-        let accent: Accent =
-            serde_json::from_value(json!({ "light": "#0F665D", "dark": "#56bcad" })).unwrap();
-        let sheet = accent.style_sheet();
-        assert!(
-            sheet.starts_with(":root{--accent:#0f665d;") && sheet.contains("dark){:root{--accent:#56bcad;")
+    fn variables_are_checked_together_with_the_accent_and_with_what_is_not_set() {
+        let variables = |value| told(json!({ "variables": value }));
+        assert_eq!(variables(json!({ "ground": { "light": "#ffffff" }, "radius": "0px" })), "");
+        assert_eq!(
+            variables(json!({ "ink": { "light": "#999999" } })),
+            "branding.variables.ink.light has a contrast of 2.59:1 with #f6f4f0 (ground), and needs 4.5:1"
         );
+        assert_eq!(
+            variables(json!({ "surface": { "dark": "#e8ece9" } })),
+            "branding.variables.surface.dark has a contrast of 1.00:1 with #e8ece9 (ink), and needs 4.5:1"
+        );
+        assert!(variables(json!({ "edge": { "light": "#eeeeee" } })).ends_with("(surface), and needs 3:1"));
+        // An accent for a white card cannot be read on a black one.
+        let black = json!({
+            "accent": { "light": "#0f665d", "dark": "#56bcad" },
+            "variables": {
+                "ground": { "light": "#000000" }, "surface": { "light": "#000000" }, "sunken": { "light": "#000000" },
+                "ink": { "light": "#ffffff" }, "muted": { "light": "#cccccc" },
+            },
+        });
+        assert!(told(black).starts_with("branding.accent.light has a contrast of"));
+        assert!(told(json!({ "variables": { "radius": "99px" } })).contains("variables.radius: a length is"));
+    }
+
+    fn sheet(value: Value) -> String {
+        let branding: Branding = serde_json::from_value(value).unwrap();
+        branding.style_sheet().map(|sheet| sheet.text().to_owned()).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_style_sheet_has_variables_only_and_each_colour_in_both_schemes() {
+        assert_eq!(sheet(json!({ "name": "Acme" })), "");
+        let accent = json!({ "accent": { "light": "#0F665D", "dark": "#56bcad" } });
+        assert_eq!(
+            sheet(accent.clone()),
+            ":root{--accent:#0f665d;--accent-strong:#0f665d;--button:#0f665d;--button-strong:#0f665d;--tint:#f4f2ee;}\
+             @media (prefers-color-scheme:dark){:root{--accent:#56bcad;--accent-strong:#56bcad;--button:#56bcad;\
+             --button-strong:#56bcad;--tint:#131918;}}\n"
+        );
+        let ground = json!({ "ground": { "light": "#ffffff" }, "sans": ["Inter", "serif"], "shadow": "none", "radius": "4px" });
+        assert_eq!(
+            sheet(json!({ "variables": ground })),
+            ":root{--ground:#ffffff;--radius:4px;--sans:\"Inter\",serif;--shadow:none;}\
+             @media (prefers-color-scheme:dark){:root{--ground:#111615;}}\n"
+        );
+        assert_eq!(sheet(json!({ "variables": { "radius": "4px" } })), ":root{--radius:4px;}\n");
+        let query = |value| {
+            serde_json::from_value::<Branding>(value).unwrap().style_sheet().unwrap().query().to_owned()
+        };
+        assert_ne!(query(accent.clone()), query(json!({ "variables": { "radius": "4px" } })));
+        assert_eq!(query(accent.clone()), query(accent));
     }
 }

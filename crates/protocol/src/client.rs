@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::jwk::JwkSet;
 
+use crate::branding::Branding;
 use crate::client_secret::ClientSecrets;
 use crate::error::{ErrorCode, OAuthError};
 use crate::id::ClientId;
@@ -219,6 +220,9 @@ pub struct Client {
     /// Settings that differ from the issuer's.
     #[serde(default)]
     pub settings: ClientOverrides,
+    /// How the pages of its requests present the provider, where that is not as the issuer says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branding: Option<Box<Branding>>,
     /// Metadata that is only displayed: `logo_uri`, `client_uri`, `policy_uri`, `tos_uri`, `contacts`, ...
     #[serde(default)]
     pub display: serde_json::Map<String, serde_json::Value>,
@@ -246,6 +250,11 @@ impl Client {
     /// Its name for people.
     pub fn display_name(&self) -> &str {
         if self.client_name.is_empty() { self.client_id.as_str() } else { &self.client_name }
+    }
+
+    /// Whether the pages of its requests have a name of its own in their head, and its logo beside it.
+    pub fn has_name_in_head(&self) -> bool {
+        self.branding.as_ref().is_some_and(|branding| branding.name.is_some())
     }
 
     /// A displayed member of its metadata, such as `client_uri`.

@@ -18,6 +18,7 @@ use symbolon_crypto::jwk::JwkSet;
 use symbolon_crypto::random::{self, Random};
 use symbolon_crypto::secret::SecretString;
 
+use crate::branding::Branding;
 use crate::claim_definition;
 use crate::client::{Client, GrantType, TokenEndpointAuthMethod, TokenExchangePolicy};
 use crate::client_secret::ClientSecret;
@@ -210,6 +211,7 @@ fn document(client: &Client) -> Metadata {
         ("id_token_signed_response_alg", json!(client.id_token_signed_response_alg)),
         ("access_token_signed_response_alg", json!(client.access_token_signed_response_alg)),
         ("default_max_age", json!(client.default_max_age)),
+        ("branding", json!(client.branding)),
     ] {
         if !value.is_null() {
             out.insert(name.to_owned(), value);
@@ -287,6 +289,7 @@ fn build(
         default_max_age: take(doc, "default_max_age")?,
         default_acr_values: take(doc, "default_acr_values")?.unwrap_or_default(),
         settings: overrides(doc)?,
+        branding: branding(doc)?,
         display: display(doc)?,
         created_at: current.map_or(now, |client| client.created_at),
         updated_at: current.map_or(now, |client| later(client.updated_at, now)),
@@ -489,6 +492,22 @@ fn overrides(doc: &mut Members) -> Result<ClientOverrides, OAuthError> {
         invalid("settings.claims", format!("is not valid: {why}").replace(['"', '`', '\\'], "'"))
     })?;
     Ok(own)
+}
+
+fn branding(doc: &mut Members) -> Result<Option<Box<Branding>>, OAuthError> {
+    if let Some(Value::Object(given)) = doc.get("branding") {
+        unknown_member::check(given, unknown_member::names_of::<Branding>(), "branding")?;
+    }
+    let own: Option<Branding> = take(doc, "branding")?;
+    let own = own.filter(|own| !own.is_empty());
+    if let Some(own) = &own {
+        // The message begins with the member's name.
+        own.validate().map_err(|why| {
+            OAuthError::with(ErrorCode::InvalidRequest, Reason::ClientMetadataInvalid, why)
+                .about(Details::of("branding"))
+        })?;
+    }
+    Ok(own.map(Box::new))
 }
 
 fn display(doc: &mut Members) -> Result<Metadata, OAuthError> {

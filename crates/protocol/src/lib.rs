@@ -34,6 +34,7 @@ pub mod introspection;
 pub mod issuer;
 pub mod json;
 pub mod key;
+pub mod logo;
 pub mod logout;
 pub mod params;
 pub mod password_policy;

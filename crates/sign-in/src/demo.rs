@@ -240,6 +240,7 @@ fn client(id: &'static str, scope: &str, now: Timestamp) -> Client {
         default_acr_values: Default::default(),
         logout: Default::default(),
         settings: symbolon_protocol::settings::ClientOverrides::default(),
+        branding: None,
         display: serde_json::Map::new(),
         created_at: now,
         updated_at: now,

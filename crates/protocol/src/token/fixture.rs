@@ -97,6 +97,7 @@ pub(crate) fn client(id: &str) -> Client {
         default_acr_values: Default::default(),
         logout: Default::default(),
         settings: ClientOverrides::default(),
+        branding: None,
         display: serde_json::Map::new(),
         created_at: NOW,
         updated_at: NOW,

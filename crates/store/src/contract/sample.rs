@@ -82,6 +82,7 @@ pub fn client(id: &str, now: Timestamp) -> Client {
             ..LogoutUris::default()
         },
         settings: Default::default(),
+        branding: None,
         display: Default::default(),
         created_at: now,
         updated_at: now,

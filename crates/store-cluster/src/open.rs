@@ -37,6 +37,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 8, oldest: 1, sql: include_str!("../migrations/0008_authenticators.sql") },
     Migration { number: 9, oldest: 1, sql: include_str!("../migrations/0009_deliveries.sql") },
     Migration { number: 10, oldest: 1, sql: include_str!("../migrations/0010_identities.sql") },
+    Migration { number: 11, oldest: 1, sql: include_str!("../migrations/0011_logos.sql") },
 ];
 
 /// The shortest timeout during migrations, for a statement and for the wait for another node that migrates.

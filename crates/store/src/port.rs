@@ -7,6 +7,7 @@ mod deliveries;
 mod groups;
 mod identities;
 mod issuers;
+mod logos;
 mod one_time;
 mod roles;
 mod sessions;
@@ -43,6 +44,7 @@ pub use groups::{
 };
 pub use identities::{Identities, IdentityCreation, IdentityLink, IdentityUnlink};
 pub use issuers::{Issuers, SettingsUpdate};
+pub use logos::Logos;
 pub use one_time::{Assertions, Challenges, CodePlace, Codes, KeptCode, Redemption, Use};
 pub use roles::{RoleCreation, RoleFilter, RoleGrant, RoleHolders, RoleRemoval, RoleUpdate, Roles};
 pub use sessions::{RefreshTokens, Revocations, Sessions, oldest_sign_ins_beyond};
@@ -79,9 +81,9 @@ pub trait Shards: Send + Sync {
 /// What was dropped from a cache, for those who keep copies of their own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Changed {
-    /// A client was changed.
+    /// A client or its logo was changed.
     Client(IssuerId, ClientId),
-    /// A client was deleted, and with it the consents to it and its roles.
+    /// A client was deleted, and with it its logo, the consents to it and its roles.
     ClientDeleted(IssuerId, ClientId),
     /// A user was changed or deleted.
     User(IssuerId, UserId),
@@ -93,7 +95,7 @@ pub enum Changed {
     Groups(IssuerId),
     /// Keys were changed.
     Keys(IssuerId),
-    /// Settings were changed.
+    /// Settings or the logo of the issuer were changed.
     Settings(IssuerId),
     /// An issuer was created or changed.
     Issuers,
@@ -117,6 +119,7 @@ pub trait Store:
     + Assertions
     + Challenges
     + Clients
+    + Logos
     + Users
     + Consents
     + Authenticators

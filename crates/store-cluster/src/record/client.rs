@@ -15,7 +15,7 @@ use symbolon_store::port::{Changed, Clients, Created, Page, PageRequest};
 
 use super::listing::Listing;
 use super::text::TEXT_FORM;
-use super::{Records, Written, each, entitlement_count, millis, role};
+use super::{Records, Written, each, entitlement_count, logo, millis, role};
 use crate::postgres::{Connection, column};
 use crate::{ClusterStore, from_document};
 
@@ -114,6 +114,7 @@ async fn delete(key: Arc<(IssuerId, ClientId)>, mut connection: Connection) -> W
             transaction.commit().await?;
             continue;
         }
+        logo::delete_of(issuer, id, &transaction).await?;
         let sql = "DELETE FROM clients WHERE issuer = $1 AND id = $2";
         let deleted = transaction.change(sql, &[&issuer, &id]).await?;
         transaction.commit().await?;

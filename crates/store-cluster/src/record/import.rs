@@ -29,16 +29,17 @@ const CONSENTS: &str = "INSERT INTO consents (issuer, user_id, client_id, docume
     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[])";
 
 impl Records {
-    /// Writes clients, users, authenticators, identities, consents, groups, roles, who has them, deliveries and audit records. None of them
-    /// may exist yet.
+    /// Writes clients, logos, users, authenticators, identities, consents, groups, roles, who has them, deliveries and audit
+    /// records. None of them may exist yet.
     pub(crate) async fn import(&self, records: Vec<Record>) -> Result<(), StoreError> {
-        let (mut clients, mut users) = (Vec::new(), Vec::new());
+        let (mut clients, mut logos, mut users) = (Vec::new(), Vec::new(), Vec::new());
         let (mut groups, mut roles, mut links) = (Vec::new(), Vec::new(), Vec::new());
         let (mut authenticators, mut identities, mut deliveries) = (Vec::new(), Vec::new(), Vec::new());
         let (mut consents, mut audit) = (Vec::new(), Vec::new());
         for record in records {
             match record {
                 Record::Client(issuer, client) => clients.push((issuer, *client)),
+                Record::Logo(issuer, client, logo) => logos.push((issuer, client, logo)),
                 Record::User(issuer, user, password) => users.push((issuer, (user, password))),
                 Record::Authenticators(issuer, user, revision, set) => {
                     authenticators.push((issuer, user, revision, authenticators_document(&set)?));
@@ -71,6 +72,7 @@ impl Records {
         for (issuer, clients) in by_issuer(clients) {
             self.import_clients(&issuer, clients).await?;
         }
+        self.import_logos(&logos).await?;
         for (issuer, users) in by_issuer(users) {
             self.import_users(&issuer, users).await?;
         }

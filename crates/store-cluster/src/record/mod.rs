@@ -21,6 +21,7 @@ mod link;
 mod link_listing;
 mod listing;
 mod login_name;
+mod logo;
 mod reseal;
 mod role;
 mod role_creation;
@@ -32,6 +33,7 @@ mod user_row;
 
 pub(crate) use delivery::delivery;
 pub(crate) use identity::identity;
+pub(crate) use logo::logo;
 
 use std::future::Future;
 use std::sync::Arc;

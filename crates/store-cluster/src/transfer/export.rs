@@ -20,6 +20,8 @@ use crate::{ClusterStore, from_document};
 
 /// Records of one page.
 const PAGE: usize = 1_000;
+/// Logos of one page: each may have 64 KiB.
+const PAGE_OF_LOGOS: usize = 50;
 
 const FAMILIES: &str =
     "SELECT key, document FROM families WHERE key > $1 AND ends_at > $2 ORDER BY key LIMIT $3";
@@ -30,6 +32,8 @@ const ASSERTIONS: &str =
     "SELECT key, until FROM assertion_marks WHERE key > $1 AND until > $2 ORDER BY key LIMIT $3";
 const CLIENTS: &str = "SELECT issuer, created_at, sequence, document FROM clients
     WHERE (issuer, created_at, sequence) > ($1, $2, $3) ORDER BY issuer, created_at, sequence LIMIT $4";
+const LOGOS: &str = "SELECT issuer, client_id, media_type, content FROM logos
+    WHERE (issuer, client_id) > ($1, $2) ORDER BY issuer, client_id LIMIT $3";
 const USERS: &str = "SELECT issuer, created_at, sequence, document, password FROM users
     WHERE (issuer, created_at, sequence) > ($1, $2, $3) ORDER BY issuer, created_at, sequence LIMIT $4";
 const AUTHENTICATORS: &str = "SELECT issuer, user_id, revision, document FROM authenticators
@@ -80,6 +84,7 @@ impl Export for ClusterExport {
             Next::Revocations(String::new(), String::new()),
             Next::Assertions(Vec::new()),
             Next::Clients(start()),
+            Next::Logos(String::new(), String::new()),
             Next::Users(start()),
             Next::Authenticators(String::new(), String::new()),
             Next::Identities(<[String; 3]>::default()),
@@ -107,6 +112,7 @@ enum Next {
     Revocations(String, String),
     Assertions(Vec<u8>),
     Clients(ByAge),
+    Logos(String, String),
     Users(ByAge),
     Authenticators(String, String),
     Identities([String; 3]),
@@ -168,6 +174,11 @@ impl Pages {
             Next::Clients((issuer, at, sequence)) => {
                 let rows = self.rows(CLIENTS, &[&issuer, &at, &sequence, &limit]).await?;
                 page(&rows, client, |row| Ok(Next::Clients(by_age(row)?)))
+            }
+            Next::Logos(issuer, client) => {
+                let limit = i64::try_from(PAGE_OF_LOGOS).unwrap_or(i64::MAX);
+                let rows = self.rows(LOGOS, &[&issuer, &client, &limit]).await?;
+                page_of((&rows, PAGE_OF_LOGOS), logo, |row| Ok(Next::Logos(column(row, 0)?, column(row, 1)?)))
             }
             Next::Users((issuer, at, sequence)) => {
                 let rows = self.rows(USERS, &[&issuer, &at, &sequence, &limit]).await?;
@@ -259,8 +270,17 @@ fn page(
     record: impl Fn(&DatabaseRow) -> Result<Option<Record>, StoreError>,
     behind: impl Fn(&DatabaseRow) -> Result<Next, StoreError>,
 ) -> Result<Page, StoreError> {
+    page_of((rows, PAGE), record, behind)
+}
+
+/// As [`page`], of pages that have `most` rows.
+fn page_of(
+    (rows, most): (&[DatabaseRow], usize),
+    record: impl Fn(&DatabaseRow) -> Result<Option<Record>, StoreError>,
+    behind: impl Fn(&DatabaseRow) -> Result<Next, StoreError>,
+) -> Result<Page, StoreError> {
     let records = rows.iter().filter_map(|row| record(row).transpose()).collect::<Result<_, _>>()?;
-    let last = rows.last().filter(|_| rows.len() == PAGE);
+    let last = rows.last().filter(|_| rows.len() == most);
     Ok((records, last.map(behind).transpose()?))
 }
 
@@ -301,6 +321,11 @@ fn assertion(row: &DatabaseRow) -> Result<Option<Record>, StoreError> {
 
 fn client(row: &DatabaseRow) -> Result<Option<Record>, StoreError> {
     Ok(Some(Record::Client(issuer(row)?, Box::new(from_document(column::<&str>(row, 3)?)?))))
+}
+
+fn logo(row: &DatabaseRow) -> Result<Option<Record>, StoreError> {
+    let (client, logo) = crate::record::logo(row)?;
+    Ok(Some(Record::Logo(issuer(row)?, client, logo)))
 }
 
 fn user(row: &DatabaseRow) -> Result<Option<Record>, StoreError> {

@@ -29,10 +29,11 @@ const SESSIONS_AT_ONCE: usize = 256;
 const KEYS_AT_ONCE: usize = 128;
 
 /// The tables that must be empty before an import, and are emptied after an unfinished one.
-const TABLES: [&str; 22] = [
+const TABLES: [&str; 23] = [
     "issuers",
     "signing_keys",
     "clients",
+    "logos",
     "users",
     "user_attribute",
     "emails",

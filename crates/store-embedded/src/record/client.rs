@@ -15,7 +15,7 @@ use symbolon_store::port::{Changed, Clients, Created, Page, PageRequest};
 
 use super::listing::{Listing, page_of, records_of};
 use super::statement::{Statements, document};
-use super::{ROWS_PER_WRITE, TEXT_FORM, from_document, millis, refuse, role};
+use super::{ROWS_PER_WRITE, TEXT_FORM, from_document, logo, millis, refuse, role};
 use crate::EmbeddedStore;
 
 /// How many consents one closure deletes for a client that is deleted.
@@ -137,6 +137,7 @@ impl Clients for EmbeddedStore {
             }
             // In the same transaction as the last consents and roles: so a later client with this id has none, whatever
             // came between the pieces.
+            logo::delete_of(issuer.as_str(), id.as_str(), statements)?;
             let sql = "DELETE FROM clients WHERE issuer = ?1 AND id = ?2";
             Ok(Some(statements.change(sql, [issuer.as_str(), id.as_str()])? == 1))
         };

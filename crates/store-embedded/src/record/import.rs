@@ -11,7 +11,7 @@ use symbolon_store::transfer::Record;
 
 use super::statement::Statements;
 use super::{
-    Records, TEXT_FORM, Written, audit, client, delivery, group, identity, issuer, link, refuse, role,
+    Records, TEXT_FORM, Written, audit, client, delivery, group, identity, issuer, link, logo, refuse, role,
     to_document, user,
 };
 
@@ -63,6 +63,9 @@ fn row(record: Record) -> Result<Option<Insert>, StoreError> {
         Record::Client(issuer, client) => {
             let row = ClientColumns::of(&client, TEXT_FORM)?;
             Box::new(move |statements| new(client::insert(&row, &issuer, statements)?, "a client", &issuer))
+        }
+        Record::Logo(issuer, client, own) => {
+            Box::new(move |statements| Ok(logo::put(&issuer, client.as_ref(), &own, statements)?))
         }
         Record::User(issuer, user, password) => {
             let row = UserColumns::of(&user, TEXT_FORM)?;

@@ -19,6 +19,7 @@ mod link;
 mod link_listing;
 mod listing;
 mod login_name;
+mod logo;
 mod reseal;
 mod role;
 mod statement;
@@ -32,6 +33,7 @@ pub(crate) use audit::each_document as each_audit_document;
 pub(crate) use delivery::{ALL as DELIVERIES, delivery};
 pub(crate) use identity::{ALL as IDENTITIES, identity};
 pub(crate) use issuer::{issuers, keys_and_settings};
+pub(crate) use logo::{ALL as LOGOS, logo};
 
 use std::future::Future;
 use std::sync::Arc;
@@ -65,6 +67,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { number: 8, sql: include_str!("../../migrations/0008_authenticators.sql"), then: None },
     Migration { number: 9, sql: include_str!("../../migrations/0009_deliveries.sql"), then: None },
     Migration { number: 10, sql: include_str!("../../migrations/0010_identities.sql"), then: None },
+    Migration { number: 11, sql: include_str!("../../migrations/0011_logos.sql"), then: None },
 ];
 
 /// SQLite stores any text.

@@ -13,15 +13,15 @@ use symbolon_protocol::user::PasswordHash;
 use symbolon_store::StoreError;
 use symbolon_store::link::{Link, Links};
 use symbolon_store::shard::{Generation, ShardKind};
-use symbolon_store::transfer::{Export, Record, RecordKey, Records};
+use symbolon_store::transfer::{Class, Export, Record, RecordKey, Records};
 use tokio::sync::mpsc;
 
 use crate::backup::{self, BackupFailure};
 use crate::database::DatabaseSnapshot;
 use crate::journal::{JournalSnapshot, Table, split_value};
 use crate::record::{
-    DELIVERIES, IDENTITIES, delivery, each_audit_document, from_document, identity, issuers,
-    keys_and_settings,
+    DELIVERIES, IDENTITIES, LOGOS, delivery, each_audit_document, from_document, identity, issuers,
+    keys_and_settings, logo,
 };
 use crate::{EmbeddedStore, decode, epoch, failed, generation, revocation, session};
 
@@ -30,6 +30,9 @@ type Take<'a> = &'a mut dyn FnMut(Table, &[u8], &[u8]) -> Result<(), StoreError>
 
 /// Most records in one piece.
 const PIECE: usize = 1_000;
+
+/// Most logos in one piece: each may have 64 KiB.
+const PIECE_OF_LOGOS: usize = 50;
 
 /// How many pieces may wait for the reader.
 const PIECES: usize = 4;
@@ -115,7 +118,8 @@ impl Out {
             return Ok(());
         }
         let class = self.piece.first().map(Record::class);
-        if self.piece.len() == PIECE || class.is_some_and(|class| class != record.class()) {
+        let most = if record.class() == Class::Logos { PIECE_OF_LOGOS } else { PIECE };
+        if self.piece.len() >= most || class.is_some_and(|class| class != record.class()) {
             self.send()?;
         }
         self.piece.push(record);
@@ -210,6 +214,7 @@ fn give_rows(connection: &Connection, out: &mut Out) -> Result<(), StoreError> {
         let client = from_document(&text(row, 1)?)?;
         out.give(Record::Client(IssuerId::trusted(text(row, 0)?), Box::new(client)))
     })?;
+    give_logos(connection, out)?;
     let users = "SELECT u.issuer, u.document, p.hash FROM users u
                  LEFT JOIN passwords p ON p.issuer = u.issuer AND p.user = u.id ORDER BY u.rowid";
     each_row(connection, users, (), |row| {
@@ -237,6 +242,16 @@ fn give_rows(connection: &Connection, out: &mut Out) -> Result<(), StoreError> {
 fn has_table(name: &str, connection: &Connection) -> Result<bool, StoreError> {
     let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1)";
     connection.query_row(sql, [name], |row| row.get::<_, bool>(0)).map_err(failed)
+}
+
+fn give_logos(connection: &Connection, out: &mut Out) -> Result<(), StoreError> {
+    if !has_table("logos", connection)? {
+        return Ok(());
+    }
+    each_row(connection, LOGOS, (), |row| match logo(row).map_err(failed)? {
+        Some((issuer, client, logo)) => out.give(Record::Logo(issuer, client, logo)),
+        None => Err(StoreError::Failed("a logo is of a kind that this release does not know".into())),
+    })
 }
 
 fn give_authenticators(connection: &Connection, out: &mut Out) -> Result<(), StoreError> {

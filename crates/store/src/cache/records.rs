@@ -2,6 +2,7 @@
 
 use symbolon_protocol::client::Client;
 use symbolon_protocol::entitlement::Entitlements;
+use symbolon_protocol::logo::Logo;
 use symbolon_protocol::user::User;
 
 use super::{Held, RecordCache};
@@ -23,6 +24,14 @@ const ENTITLEMENTS: usize = 100_000;
 /// How many groups and roles take as much room as a user without any. A user may have two thousand.
 const LIGHT: usize = 16;
 
+/// How much of clients' logos is kept in memory, in KiB.
+const LOGOS: usize = 32 * 1024;
+
+/// That a client has no logo takes as much room as a KiB of one.
+fn weight_of_logo(logo: &Option<Logo>) -> u64 {
+    1 + logo.as_ref().map_or(0, |logo| logo.content().len() as u64 / 1024)
+}
+
 fn weight(held: &Entitlements) -> u64 {
     1 + ((held.groups.len() + held.roles.len()) / LIGHT) as u64
 }
@@ -37,6 +46,8 @@ pub struct RecordCaches {
     pub consents: RecordCache<Given>,
     /// The groups and roles of users, by the user's id.
     pub entitlements: RecordCache<Entitlements>,
+    /// The logos of clients, by the client's id; `None` where it has none.
+    pub logos: RecordCache<Option<Logo>>,
 }
 
 impl RecordCaches {
@@ -47,6 +58,7 @@ impl RecordCaches {
             users: RecordCache::new(USERS, figures.cache("user")),
             consents: RecordCache::new(CONSENTS, figures.cache("consent")),
             entitlements: RecordCache::weighed(ENTITLEMENTS, weight, figures.cache("entitlement")),
+            logos: RecordCache::weighed(LOGOS, weight_of_logo, figures.cache("logo")),
         }
     }
 
@@ -55,11 +67,14 @@ impl RecordCaches {
     /// of copies.
     pub fn hold(&self, changed: &Changed) -> Vec<Held<'_>> {
         match changed {
-            Changed::Client(issuer, id) => vec![self.clients.hold(issuer, id.as_str())],
+            Changed::Client(issuer, id) => {
+                vec![self.clients.hold(issuer, id.as_str()), self.logos.hold(issuer, id.as_str())]
+            }
             Changed::ClientDeleted(issuer, id) => {
                 // It is unknown which of the cached users had given the client their consent, or had one of its roles.
                 vec![
                     self.clients.hold(issuer, id.as_str()),
+                    self.logos.hold(issuer, id.as_str()),
                     self.consents.hold_issuer(issuer),
                     self.entitlements.hold_issuer(issuer),
                 ]
@@ -86,6 +101,7 @@ impl RecordCaches {
             self.users.drop_all();
             self.consents.drop_all();
             self.entitlements.drop_all();
+            self.logos.drop_all();
         }
     }
 }

@@ -30,6 +30,7 @@ pub mod given_role;
 pub mod group;
 pub mod identity;
 pub mod issuer;
+pub mod logo;
 pub mod membership;
 pub mod refresh_token;
 pub mod revocation;
@@ -95,7 +96,7 @@ macro_rules! contract_tests {
         $crate::contract_tests! {
             $($then)*;
             assertion attribute audit authenticator challenge client code consent delivery durability entitlement given_role
-            group identity issuer membership refresh_token revocation role session shards user
+            group identity issuer logo membership refresh_token revocation role session shards user
         }
     };
     (@tests |$name:ident| $back_end:expr; $($kind:ident)*) => {

@@ -15,6 +15,7 @@ use symbolon_protocol::family::{Family, FamilyId, Rotation};
 use symbolon_protocol::grant::{GrantId, Lineage, Slot};
 use symbolon_protocol::id::{ClientId, Jti, UserId};
 use symbolon_protocol::key::KeyState;
+use symbolon_protocol::logo::{LARGEST, Logo};
 use symbolon_protocol::revocation::{Target, Tombstone};
 use symbolon_protocol::scope::Scope;
 use symbolon_protocol::session::SessionId;
@@ -27,7 +28,7 @@ use super::sample::{
     HOUR, MINUTE, assertion_use, bare_lineage, client, code_grant, draw_session, family, issuer, key,
     lineage_of, page, redeem, rotation, session, user, with_tokens,
 };
-use super::{BackEnd, Scene, attribute, authenticator, identity, told};
+use super::{BackEnd, Scene, attribute, authenticator, identity, logo, told};
 use crate::port::{
     AuditFilter, AuthenticatorUpdate, Created, DeliveryKind, Enrolled, IdentityLink, Queued, Redemption, Use,
     UserFilter,
@@ -175,6 +176,7 @@ impl Seeded {
             IdentityLink::Linked
         );
         plant_deliveries(scene).await;
+        plant_logos(scene).await;
         let groups = groups::plant(scene).await;
         let (mut live, mut ended) = (Vec::new(), Vec::new());
         for shards in [8, 3] {
@@ -256,6 +258,10 @@ impl Seeded {
         let known = identity::of("ann", "s", *now);
         assert_eq!(store.identities_of(one, &ann).await.unwrap(), std::slice::from_ref(&known));
         assert_eq!(store.identity(one, &known.provider, "s").await.unwrap(), Some(known));
+        for (client, logo) in logos() {
+            assert_eq!(store.logo(one, client.as_ref()).await.unwrap(), Some(logo), "{client:?}");
+            assert_eq!(store.logo(other, client.as_ref()).await.unwrap(), None, "{client:?}");
+        }
         assert_eq!(store.waiting_deliveries().await.unwrap(), [(DeliveryKind::Mail, 2)]);
         let audit = store.search_audit(one, &AuditFilter::default(), &page(1, 10)).await.unwrap();
         let requests: Vec<_> = audit.items.iter().map(|record| record.request.as_deref().unwrap()).collect();
@@ -336,6 +342,17 @@ async fn plant_authenticators(scene: &Scene) -> Enrolled {
         assert_eq!(put, AuthenticatorUpdate::Written);
     }
     store.authenticators(one, &ann).await.unwrap()
+}
+
+/// The issuer's, and a client's that is as large as may be.
+fn logos() -> [(Option<ClientId>, Logo); 2] {
+    [(None, logo::image("issuer", 100)), (Some(ids().0), logo::image("app", LARGEST))]
+}
+
+async fn plant_logos(scene: &Scene) {
+    for (client, logo) in logos() {
+        assert!(scene.store.put_logo(&scene.issuer, client.as_ref(), logo).await.unwrap());
+    }
 }
 
 /// One that waits, and one that was claimed by a process that is gone.
@@ -504,6 +521,7 @@ async fn refuses_writes(scene: &Scene, seeded: &Seeded) {
         ("revocation", store.revoke(one, &[token]).await.err()),
         ("assertion", store.use_assertion(one, &assertion_use(&app, &jti, *now)).await.err()),
         ("client", store.create_client(one, client("new", *now)).await.err()),
+        ("logo", store.put_logo(one, Some(&app), logo::image("new", 100)).await.err()),
         ("user", store.create_user(one, user("new", None, *now), None).await.err()),
         ("authenticators", store.put_authenticators(one, &ann, 2, &seeded.authenticators.set).await.err()),
         ("identity", store.link_identity(one, identity::of("ann", "new", *now)).await.err()),

@@ -44,7 +44,7 @@ pub trait Clients: Send + Sync {
         id: &ClientId,
         uses: Vec<(SmolStr, Timestamp)>,
     ) -> Result<bool, StoreError>;
-    /// Deletes a client with its roles and the consents to it; returns whether there was one.
+    /// Deletes a client with its logo, its roles and the consents to it; returns whether there was one.
     async fn delete_client(&self, issuer: &IssuerId, id: &ClientId) -> Result<bool, StoreError>;
     /// Lists clients, newest first.
     async fn list_clients(

@@ -30,6 +30,7 @@ use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::identity_provider::Identity;
 use symbolon_protocol::issuer::Issuer;
 use symbolon_protocol::key::KeyRecord;
+use symbolon_protocol::logo::Logo;
 use symbolon_protocol::revocation::Tombstone;
 use symbolon_protocol::role::{GivenRole, Role};
 use symbolon_protocol::session::Session;
@@ -130,6 +131,8 @@ pub enum Record {
     Assertion(RecordKey, Timestamp),
     /// A client with its secrets' digests.
     Client(IssuerId, Box<Client>),
+    /// The logo of the issuer, or of a client.
+    Logo(IssuerId, Option<ClientId>, Logo),
     /// A user, and the password's hash.
     User(IssuerId, Box<User>, Option<PasswordHash>),
     /// What a user has enrolled to prove who they are, and its revision.
@@ -172,6 +175,8 @@ pub enum Class {
     Assertions,
     /// [`Record::Client`]
     Clients,
+    /// [`Record::Logo`]
+    Logos,
     /// [`Record::User`]
     Users,
     /// [`Record::Authenticators`]
@@ -196,7 +201,7 @@ pub enum Class {
 
 impl Class {
     /// Every class, in order.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Shards,
         Self::Epochs,
         Self::Issuers,
@@ -205,6 +210,7 @@ impl Class {
         Self::Revocations,
         Self::Assertions,
         Self::Clients,
+        Self::Logos,
         Self::Users,
         Self::Authenticators,
         Self::Identities,
@@ -229,6 +235,7 @@ impl Class {
             Self::Revocations => "revocations",
             Self::Assertions => "assertions",
             Self::Clients => "clients",
+            Self::Logos => "logos",
             Self::Users => "users",
             Self::Authenticators => "authenticators",
             Self::Identities => "identities",
@@ -256,6 +263,7 @@ impl Record {
             Self::Revocation(..) => Class::Revocations,
             Self::Assertion(..) => Class::Assertions,
             Self::Client(..) => Class::Clients,
+            Self::Logo(..) => Class::Logos,
             Self::User(..) => Class::Users,
             Self::Authenticators(..) => Class::Authenticators,
             Self::Identity(..) => Class::Identities,

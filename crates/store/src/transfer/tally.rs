@@ -96,6 +96,8 @@ fn canonical(record: &Record) -> serde_json::Result<Vec<u8>> {
         Record::Revocation(issuer, tombstone) => json(&(issuer, told(tombstone))),
         Record::Assertion(key, until) => json(&(key, capped(*until))),
         Record::Client(issuer, client) => json(&(issuer, client)),
+        // The digest is one of the kind and the content.
+        Record::Logo(issuer, client, logo) => json(&(issuer, client, logo.digest())),
         Record::User(issuer, user, password) => {
             json(&(issuer, user, password.as_ref().map(|password| password.expose())))
         }

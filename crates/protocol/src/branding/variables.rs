@@ -91,13 +91,13 @@ const PIXELS_PER_REM: f64 = 16.0;
 /// The colour of a variable in each scheme; where one is left out, the style sheet's own stays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Shades {
+pub(super) struct Shades {
     /// Where the page is light.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub light: Option<Colour>,
+    pub(super) light: Option<Colour>,
     /// Where it is dark.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub dark: Option<Colour>,
+    pub(super) dark: Option<Colour>,
 }
 
 /// The value of a variable.

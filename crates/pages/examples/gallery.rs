@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use symbolon_pages::{
-    ConsentPage, ErrorPage, FormPostPage, IndexPage, Language, LoggedOutPage, LoginError, LoginPage,
+    Brand, ConsentPage, ErrorPage, FormPostPage, IndexPage, Language, LoggedOutPage, LoginError, LoginPage,
     LoginStage, LoginWays, LogoutPage, PasskeyPrompt, RenderError, ScopeView, SilentCallbackPage,
     WalkThroughPage, assets,
 };
@@ -16,6 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for asset in assets() {
         write(&directory, asset.path.trim_start_matches('/'), &asset.body)?;
     }
+    write(&directory, LOGO.trim_start_matches('/'), LOGO_FILE)?;
     for (name, html) in pages() {
         write(&directory, &format!("{name}.html"), &html?)?;
     }
@@ -36,7 +37,9 @@ fn pages() -> Vec<(&'static str, Result<String, RenderError>)> {
         ("login-wait", login(Some("ada@example.com"), Some(wait)).render()),
         ("login-busy", login(Some("ada@example.com"), Some(LoginError::Busy)).render()),
         ("login-expired", login(None, Some(LoginError::Expired)).render()),
+        ("login-with-logo", login(None, None).render_for("", &brand())),
         ("consent", consent().render()),
+        ("consent-with-logo", consent().render_for("", &brand())),
         ("logout", logout().render()),
         ("logged-out", logged_out(None).render()),
         ("logged-out-return", logged_out(Some("https://app.example/")).render()),
@@ -48,13 +51,27 @@ fn pages() -> Vec<(&'static str, Result<String, RenderError>)> {
     ]
 }
 
+const LOGO: &str = "/branding/logo.svg";
+const LOGO_FILE: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 96 32\"><rect width=\"96\" height=\"32\" rx=\"6\" \
+     fill=\"#0a4d8c\"/><circle cx=\"24\" cy=\"16\" r=\"8\" fill=\"#fff\"/><path d=\"M44 10h40v4H44zM44 18h28v4H44z\" fill=\"#fff\"/></svg>";
+
+fn brand() -> Brand {
+    Brand {
+        logo: Some(LOGO.into()),
+        help_uri: Some("https://acme.example/help".into()),
+        intro: Some("One account for everything at Acme".into()),
+        foot: Some("Acme Ltd, Example Street 1".into()),
+        ..Brand::default()
+    }
+}
+
 fn login(hint: Option<&str>, error: Option<LoginError>) -> LoginPage {
     LoginPage {
         language: Language::English,
         issuer_name: "Symbolon".into(),
         client_name: "Pottery Atlas".into(),
         client_uri: hint.map(|_| "https://app.example/".into()),
-        client_logo: None,
+        client_logo: Some(LOGO.into()),
         action: "/login".into(),
         cancel_action: "/login/cancel".into(),
         transaction: "t-1".into(),

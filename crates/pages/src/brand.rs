@@ -2,13 +2,15 @@
 
 use std::any::Any;
 
-use crate::page::is_web;
+use crate::page::{is_own_image, is_web};
 
 /// The branding of a page. Its name is a member of each page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Brand {
     /// The path of a style sheet that is loaded after the provider's own.
     pub style: Option<String>,
+    /// The path of the logo that stands in the head in the place of the provider's own mark.
+    pub logo: Option<String>,
     /// Where people find help; linked only if it is a web page, as the other links.
     pub help_uri: Option<String>,
     /// The privacy policy.
@@ -22,6 +24,10 @@ pub struct Brand {
 }
 
 impl Brand {
+    pub(crate) fn logo(&self) -> Option<&str> {
+        self.logo.as_deref().filter(|path| is_own_image(path))
+    }
+
     pub(crate) fn links<'b>(&'b self, texts: &'static crate::Texts) -> Vec<(&'static str, &'b str)> {
         let all = [
             (texts.help, &self.help_uri),

@@ -7,7 +7,7 @@
 //!
 //! | page | directives |
 //! |---|---|
-//! | all | `style-src 'self'; img-src 'self' data:` |
+//! | all | `style-src 'self'; img-src 'self'` |
 //! | all but [`SilentCallbackPage`] | `frame-ancestors 'none'` |
 //! | [`LoginPage`], [`EmailCodePage`], [`PasskeyOfferPage`], [`ConsentPage`], [`LogoutPage`] | `script-src 'self'`; no `form-action`: browsers apply it to the redirects after a form too, also those that the client makes |
 //! | the account pages | `script-src 'self'; form-action 'self'` |

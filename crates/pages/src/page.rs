@@ -56,11 +56,10 @@ pub(crate) fn is_linkable(uri: &str) -> bool {
     scheme(uri).is_some_and(|scheme| matches!(scheme.as_str(), "http" | "https") || scheme.contains('.'))
 }
 
-/// Whether `uri` may be an image's source under `img-src 'self' data:`: an image in a `data:` URI, or a path on this
-/// origin. Any other source would be blocked by that policy, and would disclose to a third party that this user is
-/// about to sign in.
+/// Whether `uri` may be an image's source under `img-src 'self'`: a path on this origin. Any other source would be blocked by
+/// that policy, and would disclose to a third party that this user is about to sign in.
 pub(crate) fn is_own_image(uri: &str) -> bool {
-    uri.starts_with("data:image/") || (uri.starts_with('/') && !uri.starts_with("//") && !uri.contains('\\'))
+    uri.starts_with('/') && !uri.starts_with("//") && !uri.contains('\\')
 }
 
 /// The longest transaction that a choice of language carries in the page's address: proxies refuse request lines beyond

@@ -105,7 +105,7 @@ pub struct LoginPage {
     pub client_name: String,
     /// The client's home page; linked only if it is an absolute URL.
     pub client_uri: Option<String>,
-    /// The client's logo: a `data:image/` URI or a path on this origin, else it is not shown.
+    /// The client's logo: a path on this origin, else it is not shown.
     pub client_logo: Option<String>,
     /// Where the form is posted.
     pub action: String,
@@ -174,7 +174,7 @@ pub struct ConsentPage {
     pub client_name: String,
     /// The client's home page; linked only if it is an absolute URL.
     pub client_uri: Option<String>,
-    /// The client's logo: a `data:image/` URI or a path on this origin, else it is not shown.
+    /// The client's logo: a path on this origin, else it is not shown.
     pub client_logo: Option<String>,
     /// The client's privacy policy; linked only if it is a web page, as the terms.
     pub policy_uri: Option<String>,

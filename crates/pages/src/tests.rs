@@ -24,7 +24,7 @@ fn login(error: Option<LoginError>) -> LoginPage {
         issuer_name: HOSTILE.into(),
         client_name: HOSTILE.into(),
         client_uri: Some(format!("https://app.example/{HOSTILE}")),
-        client_logo: Some(format!("data:image/png;base64,{HOSTILE}")),
+        client_logo: Some(format!("/logo/{HOSTILE}")),
         action: "/login".into(),
         cancel_action: "/login/cancel".into(),
         transaction: HOSTILE.into(),
@@ -150,7 +150,8 @@ fn hostile_brand() -> Brand {
     let text = || Some(HOSTILE.to_owned());
     let (policy_uri, tos_uri) =
         (Some(format!("https://op.example/{HOSTILE}")), Some("javascript:alert(2)".into()));
-    Brand { style: text(), help_uri: text(), policy_uri, tos_uri, intro: text(), foot: text() }
+    let logo = Some(format!("/logo/{HOSTILE}"));
+    Brand { style: text(), logo, help_uri: text(), policy_uri, tos_uri, intro: text(), foot: text() }
 }
 
 #[test]
@@ -334,10 +335,23 @@ fn a_logo_from_elsewhere_is_not_loaded() {
         "//tracker.example/logo.png",
         "/\\tracker.example",
         "data:text/html,x",
+        "data:image/png;base64,eA==",
     ] {
         let mut page = login(None);
         page.client_logo = Some(uri.into());
-        assert!(!tags(&page.render().unwrap()).iter().any(|tag| is(tag, "img")), "{uri}");
+        let brand = Brand { logo: Some(uri.into()), ..Brand::default() };
+        let html = page.render_for("", &brand).unwrap();
+        assert!(!tags(&html).iter().any(|tag| is(tag, "img")), "{uri}");
+        assert!(html.contains("class=\"mark\""), "{uri}");
+    }
+    let brand = Brand { logo: Some("/branding/logo?v=1".into()), ..Brand::default() };
+    for html in
+        [login(None).render_for("", &brand).unwrap(), account::applications().render_for("", &brand).unwrap()]
+    {
+        assert!(
+            html.contains("class=\"logo\" src=\"/branding/logo?v=1\" alt=\"\"")
+                && !html.contains("class=\"mark\"")
+        );
     }
     let mut page = login(None);
     page.client_logo = Some("/logos/1.png".into());

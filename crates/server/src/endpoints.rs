@@ -38,25 +38,28 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Endpoint> {
 /// first row.
 pub fn find(path: &str, method: &Method) -> Option<&'static Endpoint> {
     let mut here = all().filter(|endpoint| endpoint.path == path);
-    let Some(first) = here.next() else { return find_below(path, method) };
+    let Some(first) = here.next() else { return find_named(path, method) };
     if first.methods.contains(method) {
         return Some(first);
     }
     here.find(|endpoint| endpoint.methods.contains(method)).or(Some(first))
 }
 
-/// The endpoint of a path whose last segment is a name, looked for where no other has the path.
-fn find_below(path: &str, method: &Method) -> Option<&'static Endpoint> {
-    let (parent, name) = path.rsplit_once('/')?;
-    let is_here = |endpoint: &&Endpoint| {
-        endpoint.path.rsplit_once('/').is_some_and(|(own, last)| last == Endpoint::NAMED && own == parent)
-    };
-    let mut here = all().filter(is_here).filter(|_| !name.is_empty());
+/// The endpoint of a path with a segment that is a name, looked for where no other has the path.
+fn find_named(path: &str, method: &Method) -> Option<&'static Endpoint> {
+    let mut here =
+        all().filter(|endpoint| endpoint.path.contains(Endpoint::NAMED) && is_like(endpoint.path, path));
     let first = here.next()?;
     if first.methods.contains(method) {
         return Some(first);
     }
     here.find(|endpoint| endpoint.methods.contains(method)).or(Some(first))
+}
+
+/// Whether a path is that of a row, in which a name stands for any segment that is not empty.
+fn is_like(row: &str, path: &str) -> bool {
+    let alike = |(own, given): (&str, &str)| own == given || (own == Endpoint::NAMED && !given.is_empty());
+    row.split('/').count() == path.split('/').count() && row.split('/').zip(path.split('/')).all(alike)
 }
 
 /// The methods of a path, for `Allow` (RFC 9110 10.2.1).

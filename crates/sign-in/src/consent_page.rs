@@ -51,12 +51,13 @@ async fn page(
     let describe = |name: &str| ScopeView { name: name.to_owned(), description: String::new() };
     let language = interaction.language.tag();
     let displayed = |member| client.client.displayed_in(member, language);
+    let look = client.appearance(context);
     let page = ConsentPage {
         language: interaction.language,
-        issuer_name: context.issuer.display_name(),
+        issuer_name: look.name,
         client_name: client.client.display_name_in(language),
         client_uri: displayed("client_uri"),
-        client_logo: displayed("logo_uri"),
+        client_logo: client.logo_address(context),
         policy_uri: displayed("policy_uri"),
         tos_uri: displayed("tos_uri"),
         redirect_host: host(&client.redirect_uri),
@@ -67,7 +68,7 @@ async fn page(
         transaction: sealed,
     };
     let page = page
-        .render_for(&context.issuer.prefix, &context.issuer.brand())
+        .render_for(&context.issuer.prefix, &look.brand)
         .map_err(|error| Failure::Internal(error.to_string()))?;
     Ok(html(
         StatusCode::OK,

@@ -44,9 +44,10 @@ pub(super) fn page(
 ) -> Result<Response, Failure> {
     let sealed = interaction.seal(context)?;
     let typed = interaction.pending.email_code.as_ref().map(|code| code.typed.clone());
+    let look = asking.appearance(context);
     let page = EmailCodePage {
         language: interaction.language,
-        issuer_name: context.issuer.display_name(),
+        issuer_name: look.name,
         client_name: asking.display_name(interaction.language),
         typed: typed.unwrap_or_default(),
         is_link: !offers(context, SignInMethod::EmailCode),
@@ -58,7 +59,7 @@ pub(super) fn page(
         error,
     };
     let page = page
-        .render_for(&context.issuer.prefix, &context.issuer.brand())
+        .render_for(&context.issuer.prefix, &look.brand)
         .map_err(|error| Failure::Internal(error.to_string()))?;
     let mut response = html(
         status(error),

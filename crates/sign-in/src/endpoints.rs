@@ -6,7 +6,9 @@ use symbolon_app::http::{Cors, Endpoint, Failures, Form, Handler, Limit};
 use symbolon_app::issuer::IssuerState;
 use symbolon_app::rate_limit::EndpointClass;
 use symbolon_pages::AccountPlace;
+use symbolon_protocol::branding::STYLE_PATH;
 use symbolon_protocol::discovery::path;
+use symbolon_protocol::logo;
 use symbolon_telemetry::Endpoint as Label;
 
 use crate::account::security::{generator, passkey};
@@ -57,11 +59,16 @@ const fn reached_by_mail(path: &'static str, methods: &'static [Method], handler
 /// The path of the answers of other providers: each has its own, at its id.
 const CALLBACK: &str = "/login/callback/{name}";
 
+/// The path of clients' style sheets.
+const CLIENT_STYLE: &str = "/branding/clients/{name}/style.css";
+/// The path of clients' logos.
+const CLIENT_LOGO: &str = "/branding/clients/{name}/logo";
+
 const OF_ADDRESS: Limit = Limit::Address(EndpointClass::Authorize);
 const OF_LOGOUT: Limit = Limit::Address(EndpointClass::Logout);
 
 /// The endpoints that people's browsers call, the busiest first.
-pub static ENDPOINTS: [Endpoint; 58] = [
+pub static ENDPOINTS: [Endpoint; 61] = [
     page(path::AUTHORIZATION, GET_THAT_CHANGES_OR_POST, Label::Authorize, OF_ADDRESS, |call| {
         Box::pin(authorize::authorize(call))
     }),
@@ -113,7 +120,10 @@ pub static ENDPOINTS: [Endpoint; 58] = [
     fixed_page("/", |call| Box::pin(root_page::root(call))),
     fixed_page("/callback", |call| Box::pin(root_page::callback(call))),
     fixed_page("/callback/silent", |call| Box::pin(root_page::silent_callback(call))),
-    fixed_page(IssuerState::STYLE_PATH, |call| Box::pin(branding::style(call))),
+    fixed_page(STYLE_PATH, |call| Box::pin(branding::style(call))),
+    fixed_page(logo::PATH, |call| Box::pin(branding::logo(call))),
+    Endpoint { limit: OF_ADDRESS, ..fixed_page(CLIENT_STYLE, |call| Box::pin(branding::client_style(call))) },
+    Endpoint { limit: OF_ADDRESS, ..fixed_page(CLIENT_LOGO, |call| Box::pin(branding::client_logo(call))) },
     fixed_page(outbox::PATH, |call| Box::pin(outbox::show(call))),
     account_page(AccountPlace::Overview.path(), GET_THAT_CHANGES, |call| Box::pin(account::overview(call))),
     account_page(AccountPlace::Profile.path(), GET_THAT_CHANGES, |call| {

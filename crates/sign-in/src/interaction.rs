@@ -16,6 +16,7 @@ use symbolon_protocol::authorize::request::{self, AuthorizationRequest, Rejectio
 use symbolon_protocol::client::Client;
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::id::{ClientId, Sid, UserId};
+use symbolon_protocol::logo::Logo;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::Reason;
 use symbolon_protocol::scope::Scope;
@@ -30,6 +31,7 @@ use crate::sign_in_goal::SignInGoal;
 use symbolon_app::http::csrf::{Browser, INTERACTION_LIVES, PageForm, Purpose};
 use symbolon_app::http::language::{locale, page_language};
 use symbolon_app::http::{Context, Failure, Received, redirect, session_cookie};
+use symbolon_app::issuer::Appearance;
 
 /// The longest sealed interaction that is put into an address, in bytes: proxies refuse request lines beyond 8 KB. A
 /// longer one is carried by the form only, and its page is sent as the direct answer instead of by redirect.
@@ -441,6 +443,8 @@ pub(super) enum Page {
 pub(super) struct RequestingClient {
     /// The client.
     pub(super) client: Arc<Client>,
+    /// Its logo.
+    pub(super) logo: Option<Logo>,
     /// The redirect URI of the request.
     pub(super) redirect_uri: String,
     /// The value that prefills the login form.
@@ -464,7 +468,19 @@ impl RequestingClient {
                 Err(Rejection::Redirect(to, _)) => (to.redirect_uri.to_owned(), None),
                 Err(Rejection::Page(error)) => return Err(error.into()),
             };
-        Ok(Self { client, redirect_uri, login_hint })
+        let logo = context.app.store.logo(&context.issuer.id, Some(&client.client_id)).await?;
+        Ok(Self { client, logo, redirect_uri, login_hint })
+    }
+
+    /// How the pages of its requests present the provider.
+    pub(super) fn appearance(&self, context: &Context) -> Appearance {
+        context.issuer.appearance_for(&self.client, self.logo.as_ref())
+    }
+
+    /// The address of its logo, unless it stands in the head of the page already.
+    pub(super) fn logo_address(&self, context: &Context) -> Option<String> {
+        let logo = self.logo.as_ref().filter(|_| !self.client.has_name_in_head())?;
+        Some(context.issuer.logo_address(logo, Some(&self.client.client_id)))
     }
 }
 
@@ -499,6 +515,22 @@ impl Asking {
         }
     }
 
+    /// How the pages present the provider.
+    pub(super) fn appearance(&self, context: &Context) -> Appearance {
+        match self {
+            Self::Client(asking) => asking.appearance(context),
+            Self::Account { .. } => context.issuer.appearance(),
+        }
+    }
+
+    /// The address of the client's logo, if it is one that has one.
+    pub(super) fn logo_address(&self, context: &Context) -> Option<String> {
+        match self {
+            Self::Client(asking) => asking.logo_address(context),
+            Self::Account { .. } => None,
+        }
+    }
+
     /// The id of the client, if it is one.
     pub(super) fn client_id(&self) -> Option<&ClientId> {
         self.client().map(|client| &client.client_id)
@@ -519,6 +551,20 @@ impl Asking {
             Self::Account { login_hint } => login_hint.as_deref(),
         }
     }
+}
+
+/// How the pages on the way to what waits present the provider: as the client of the request says, if it is one's.
+///
+/// # Errors
+/// [`Failure`]: the store is out of reach.
+pub(super) async fn appearance(
+    Context { app, issuer, .. }: &Context,
+    pending: Option<&PendingAuthorization>,
+) -> Result<Appearance, Failure> {
+    let Some(id) = pending.and_then(PendingAuthorization::client_id) else { return Ok(issuer.appearance()) };
+    let Some(client) = app.store.client(&issuer.id, &id).await? else { return Ok(issuer.appearance()) };
+    let logo = if client.has_name_in_head() { app.store.logo(&issuer.id, Some(&id)).await? } else { None };
+    Ok(issuer.appearance_for(&client, logo.as_ref()))
 }
 
 /// The client named by an authorization request.

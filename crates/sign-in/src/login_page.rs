@@ -139,12 +139,13 @@ pub(super) fn page_with(
     let has_links_alone =
         offers(context, SignInMethod::MagicLink) && !offers(context, SignInMethod::EmailCode);
     let way = |path| address(context, path, &sealed);
+    let look = asking.appearance(context);
     let page = LoginPage {
         language,
-        issuer_name: context.issuer.display_name(),
+        issuer_name: look.name,
         client_name: asking.display_name(language),
         client_uri: client.and_then(|client| client.displayed_in("client_uri", language.tag())),
-        client_logo: client.and_then(|client| client.displayed_in("logo_uri", language.tag())),
+        client_logo: asking.logo_address(context),
         cancel_action: action.clone(),
         action,
         ways: ways(context, interaction, &sealed, unknown_passkey)?,
@@ -158,7 +159,7 @@ pub(super) fn page_with(
         error,
     };
     let page = page
-        .render_for(&context.issuer.prefix, &context.issuer.brand())
+        .render_for(&context.issuer.prefix, &look.brand)
         .map_err(|error| Failure::Internal(error.to_string()))?;
     let policy = Policy { leads_to_client: client.is_some() || leads_away, language, ..Policy::default() };
     let mut response = html(status(error), page, &policy);

@@ -18,13 +18,13 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::User;
 
 use crate::after_answer::mail_language;
-use crate::interaction::{Interaction, Page, PendingAuthorization, address, root};
+use crate::interaction::{Interaction, Page, PendingAuthorization, address, appearance, root};
 use crate::login_page::{self, EMAIL_CODE_PATH, append};
 use crate::mailed_link::{LINK, LONGEST};
 use crate::notice_page::notice;
 use symbolon_app::email_code::NewCode;
 use symbolon_app::http::csrf::{Browser, Purpose};
-use symbolon_app::http::{Call, Context, Failure, Policy, html};
+use symbolon_app::http::{Call, Context, Failure, Policy, Received, html};
 use symbolon_app::issuer::IssuerState;
 use symbolon_app::registration::page_url;
 
@@ -109,7 +109,7 @@ pub(super) async fn show(call: &mut Call) -> Result<Response, Failure> {
     let is_here = here.is_some_and(|here| here.is(&contents.browser));
     let is_live = context.app.now() < contents.expires_at;
     match (is_here, is_live) {
-        (true, true) => page(call, contents),
+        (true, true) => page((context, received), contents).await,
         (true, false) => {
             let pending = PendingAuthorization { email_code: None, ..contents.pending };
             let interaction = Interaction::begin(context, received, pending);
@@ -130,15 +130,15 @@ fn over(call: &Call) -> Result<Response, Failure> {
 }
 
 /// The page with the button.
-fn page(call: &Call, contents: Contents) -> Result<Response, Failure> {
-    let Call { context, received, .. } = call;
+async fn page((context, received): (&Context, &Received), contents: Contents) -> Result<Response, Failure> {
     let Contents { code, sent_to, pending, .. } = contents;
     let interaction = Interaction::begin(context, received, pending);
     let sealed = interaction.seal(context)?;
     let language = interaction.language;
+    let look = appearance(context, Some(&interaction.pending)).await?;
     let page = MailedCodePage {
         language,
-        issuer_name: context.issuer.display_name(),
+        issuer_name: look.name,
         goal: MailedCodeGoal::MagicLink,
         email: sent_to,
         is_proven: true,
@@ -151,7 +151,7 @@ fn page(call: &Call, contents: Contents) -> Result<Response, Failure> {
         error: None,
     };
     let page = page
-        .render_for(&context.issuer.prefix, &context.issuer.brand())
+        .render_for(&context.issuer.prefix, &look.brand)
         .map_err(|error| Failure::Internal(error.to_string()))?;
     let policy = Policy { leads_to_client: true, language, ..Policy::default() };
     let mut response = html(StatusCode::OK, page, &policy);

@@ -13,7 +13,7 @@ use symbolon_protocol::sign_in::method::SignInMethod;
 use symbolon_protocol::sign_in::passkey::Account;
 use symbolon_protocol::user::User;
 
-use crate::interaction::{Interaction, PendingAuthorization, address};
+use crate::interaction::{Interaction, PendingAuthorization, address, appearance};
 use crate::login_page::{self, append};
 use crate::passkey_addition::has_room;
 use crate::passkey_challenge::{Ceremony, Challenge, relying_party};
@@ -82,17 +82,17 @@ pub(super) async fn page(
     let options = relying_party(context, origin)?.creation_options(account, &known, &challenge);
     let sealed = interaction.seal(context)?;
     let action = address(context, PATH, &sealed);
+    let look = appearance(context, Some(&interaction.pending)).await?;
     let page = PasskeyOfferPage {
         language: interaction.language,
-        issuer_name: issuer.display_name(),
+        issuer_name: look.name,
         passkey: PasskeyPrompt { action, options: options.to_string(), unknown: None },
         transaction: sealed,
         csrf: interaction.csrf_token(context, Purpose::PasskeyOffer, session.sid.as_str()),
         has_failed,
     };
-    let page = page
-        .render_for(&issuer.prefix, &issuer.brand())
-        .map_err(|error| Failure::Internal(error.to_string()))?;
+    let page =
+        page.render_for(&issuer.prefix, &look.brand).map_err(|error| Failure::Internal(error.to_string()))?;
     let status = if has_failed { StatusCode::FORBIDDEN } else { StatusCode::OK };
     let mut response = html(
         status,

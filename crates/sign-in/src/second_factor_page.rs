@@ -48,9 +48,9 @@ pub(super) fn page(
     let internal = |error: String| Failure::Internal(error);
     let first = interaction.pending.first_factor.as_ref();
     let first = first.ok_or_else(|| internal("a second factor without a first".into()))?;
-    let issuer_name = context.issuer.display_name();
+    let look = asking.appearance(context);
     let setup = first.new_secret().map(|secret| {
-        let key_uri = secret.key_uri(&issuer_name, &first.login_name);
+        let key_uri = secret.key_uri(&context.issuer.display_name(), &first.login_name);
         SecondFactorSetup::new(key_uri.expose(), secret.typed_form().expose())
     });
     let sealed = interaction.seal(context)?;
@@ -66,7 +66,7 @@ pub(super) fn page(
         remember_days,
         may_skip: first.is_voluntary(),
         language,
-        issuer_name,
+        issuer_name: look.name,
         client_name: asking.display_name(language),
         action: address(context, PATH, &sealed),
         transaction: sealed,
@@ -74,9 +74,8 @@ pub(super) fn page(
         setup: setup.transpose().map_err(|error| internal(error.to_string()))?,
         error,
     };
-    let page = page
-        .render_for(&context.issuer.prefix, &context.issuer.brand())
-        .map_err(|error| internal(error.to_string()))?;
+    let page =
+        page.render_for(&context.issuer.prefix, &look.brand).map_err(|error| internal(error.to_string()))?;
     let mut response = html(
         status(error),
         page,

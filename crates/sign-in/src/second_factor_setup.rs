@@ -58,15 +58,15 @@ pub(super) async fn submit(
     interaction.pending.first_factor = None;
     interaction.pending.signed_in_at = Some(session.auth_time);
     let sealed = interaction.seal(context)?;
+    let look = attempt.asking.appearance(context);
     let page = RecoveryCodesPage {
         language: interaction.language,
-        issuer_name: issuer.display_name(),
+        issuer_name: look.name,
         codes: shown.iter().map(|code| code.expose().to_owned()).collect(),
         continue_uri: address(context, login_page::PATH, &sealed),
     };
-    let page = page
-        .render_for(&issuer.prefix, &issuer.brand())
-        .map_err(|error| Failure::Internal(error.to_string()))?;
+    let page =
+        page.render_for(&issuer.prefix, &look.brand).map_err(|error| Failure::Internal(error.to_string()))?;
     let mut response = html(
         http::StatusCode::OK,
         page,

@@ -169,7 +169,7 @@ pub struct Call {
 }
 
 impl Endpoint {
-    /// The last segment of a path that ends in a name: `Endpoint::path` has it in place of the name.
+    /// A segment of a path that is a name: `Endpoint::path` has it in place of the name.
     pub const NAMED: &'static str = "{name}";
 
     /// Answers a request.

@@ -86,7 +86,7 @@ impl Policy<'_> {
             Framing::Everybody => "*",
         };
         let mut policy = format!(
-            "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data: https:; base-uri 'none'; \
+            "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; base-uri 'none'; \
              frame-ancestors {ancestors}"
         );
         if !self.leads_to_client {

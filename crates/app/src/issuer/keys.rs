@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use bytes::Bytes;
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::digest;
@@ -169,6 +169,7 @@ impl IssuerState {
             opened.expose().try_into().map_err(|_| crypto("an issuer's secret is cut short"))?;
         let secret = SecretArray::new(secret);
         let settings = store.settings(&issuer.id).await?;
+        let logo = store.logo(&issuer.id, None).await?;
         let records = store.keys(&issuer.id).await?;
         let ring = KeyRing::open(&issuer.id, records, master, &KeyRing::default(), now)?;
         let (_, prefix) = host_and_prefix(&issuer.url);
@@ -183,7 +184,9 @@ impl IssuerState {
             hsts: strict_transport_security(&issuer.url, security.hsts),
             discovery: ArcSwap::from_pointee(document(&issuer.url, &settings)?),
             claims: IssuerClaims::new(&issuer.url, &settings),
+            style: ArcSwapOption::from_pointee(settings.branding.style_sheet()),
             settings: ArcSwap::from_pointee(settings),
+            logo: ArcSwapOption::from_pointee(logo),
             keys: ArcSwap::from_pointee(ring),
             refresh_token_key: derived(&secret, "refresh-token"),
             client_secret_key: derived(&secret, "client-secret"),
@@ -219,14 +222,16 @@ impl IssuerState {
         Ok(())
     }
 
-    /// Reloads the settings.
+    /// Reloads the settings and the logo.
     ///
     /// # Errors
     /// [`IssuerError`].
     pub async fn reload_settings(&self, store: &dyn Store) -> Result<(), IssuerError> {
         let settings = store.settings(&self.id).await?;
+        self.logo.store(store.logo(&self.id, None).await?.map(Arc::new));
         self.discovery.store(Arc::new(document(&self.url, &settings)?));
         self.claims.reload(&self.url, &settings);
+        self.style.store(settings.branding.style_sheet().map(Arc::new));
         self.settings.store(Arc::new(settings));
         Ok(())
     }

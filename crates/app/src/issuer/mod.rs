@@ -1,5 +1,6 @@
 //! Issuers in memory. Each part that can change is replaced as a whole.
 
+mod appearance;
 mod claims;
 mod directory;
 mod hsts;
@@ -10,6 +11,7 @@ mod longest_life;
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) mod scene;
 
+pub use appearance::Appearance;
 pub use claims::IssuerClaims;
 pub use directory::{Directory, Located};
 pub use directory::{host_and_prefix, is_same_place};
@@ -19,7 +21,7 @@ pub use longest_life::longest_life;
 
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use bytes::Bytes;
 use http::HeaderValue;
 use symbolon_crypto::digest::{self, HmacKey};
@@ -27,11 +29,12 @@ use symbolon_crypto::encoding;
 use symbolon_crypto::seal::SealError;
 use symbolon_crypto::sealed_text::TextSealer;
 use symbolon_crypto::secret::{SecretArray, SecretString};
-use symbolon_pages::Brand;
+use symbolon_protocol::branding::StyleSheet;
 use symbolon_protocol::discovery;
 use symbolon_protocol::id::{IdentityProviderId, IssuerId};
 use symbolon_protocol::id_token_hint::IdTokenHint;
 use symbolon_protocol::issuer::Issuer;
+use symbolon_protocol::logo::Logo;
 use symbolon_protocol::pkce::PkcePolicy;
 use symbolon_protocol::precis::login_key;
 use symbolon_protocol::settings::IssuerSettings;
@@ -62,6 +65,10 @@ pub struct IssuerState {
     pub discovery: ArcSwap<Bytes>,
     /// Settings, replaced when they change.
     pub settings: ArcSwap<IssuerSettings>,
+    /// The style sheet that the settings' branding makes, replaced with them.
+    pub style: ArcSwapOption<StyleSheet>,
+    /// Its logo, replaced when it or the settings change.
+    pub logo: ArcSwapOption<Logo>,
     /// The claim definitions of the settings and of clients, prepared for use.
     pub claims: IssuerClaims,
     /// Signing and verifying keys, replaced when they change.
@@ -87,35 +94,6 @@ pub struct IssuerState {
 }
 
 impl IssuerState {
-    /// The issuer's name on pages: that of its branding, else its URL without the scheme and without a slash at its end.
-    pub fn display_name(&self) -> String {
-        let base = discovery::base(&self.url);
-        let address = || base.split_once("://").map_or(base, |(_, rest)| rest).to_owned();
-        self.settings.load().branding.name.clone().unwrap_or_else(address)
-    }
-
-    /// How its pages present it.
-    pub fn brand(&self) -> Brand {
-        let settings = self.settings.load();
-        let own = &settings.branding;
-        let style = own.accent.map(|accent| {
-            // The address changes with the colours, so that caches keep the sheet.
-            let version = format!("{}{}", accent.light, accent.dark).replace('#', "");
-            format!("{}{}?v={version}", self.prefix, Self::STYLE_PATH)
-        });
-        Brand {
-            style,
-            help_uri: own.help_uri.clone(),
-            policy_uri: own.policy_uri.clone(),
-            tos_uri: own.tos_uri.clone(),
-            intro: own.intro.clone(),
-            foot: own.foot.clone(),
-        }
-    }
-
-    /// The path of the style sheet with its colours.
-    pub const STYLE_PATH: &'static str = "/branding.css";
-
     /// The first part of the paths of callbacks: each provider has its own, so that an answer of one is never taken for
     /// another's (RFC 9700 4.4.2).
     pub const CALLBACK: &'static str = "/login/callback/";
@@ -215,22 +193,4 @@ pub fn warn_of_weak_settings(url: &str, settings: &IssuerSettings) {
 /// A key for one purpose, derived from the issuer's secret.
 fn derived(secret: &SecretArray<32>, purpose: &str) -> HmacKey {
     HmacKey::from(&digest::derive(secret, purpose))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_slash_at_the_end_of_the_url_is_in_no_name_and_no_origin() {
-        for (url, name, origin) in [
-            ("https://login.example", "login.example", "https://login.example"),
-            ("https://login.example/", "login.example", "https://login.example"),
-            ("https://login.example/acme", "login.example/acme", "https://login.example"),
-            ("https://login.example:8443/acme/", "login.example:8443/acme", "https://login.example:8443"),
-        ] {
-            let issuer = scene::issuer(url, &host_and_prefix(url).1, 1);
-            assert_eq!((&*issuer.display_name(), issuer.origin()), (name, origin), "{url}");
-        }
-    }
 }

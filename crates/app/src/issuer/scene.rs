@@ -1,6 +1,6 @@
 //! An issuer for tests and fuzz targets.
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use symbolon_crypto::digest::HmacKey;
 use symbolon_crypto::sealed_text::TextSealer;
 use symbolon_crypto::secret::SecretArray;
@@ -30,6 +30,8 @@ pub(crate) fn issuer(url: &str, prefix: &str, key: u8) -> IssuerState {
         hsts: None,
         discovery: ArcSwap::default(),
         settings: ArcSwap::default(),
+        style: ArcSwapOption::default(),
+        logo: ArcSwapOption::default(),
         claims: IssuerClaims::new(url, &IssuerSettings::default()),
         keys: ArcSwap::from_pointee(KeyRing::default()),
         refresh_token_key: HmacKey::new(&[0; 32]),

@@ -3,7 +3,7 @@
 use askama::Template;
 
 use super::{AccountFrame, Moment};
-use crate::page::page;
+use crate::page::{is_own_image, page};
 use crate::{Language, ScopeView};
 
 /// One application.
@@ -13,6 +13,8 @@ pub struct ApplicationView {
     pub client_id: String,
     /// Its name.
     pub name: String,
+    /// Its logo: a path on this origin, else it is not shown.
+    pub logo: Option<String>,
     /// What it may do; empty if the person only signed in there.
     pub scopes: Vec<ScopeView>,
     /// Since when, in milliseconds since 1970.
@@ -24,6 +26,10 @@ pub struct ApplicationView {
 }
 
 impl ApplicationView {
+    fn logo(&self) -> Option<&str> {
+        self.logo.as_deref().filter(|path| is_own_image(path))
+    }
+
     fn since(&self) -> Option<Moment> {
         self.since.map(Moment::of)
     }

@@ -76,10 +76,11 @@ fn sessions() -> SessionsPage {
     }
 }
 
-fn applications() -> ApplicationsPage {
+pub(super) fn applications() -> ApplicationsPage {
     let application = ApplicationView {
         client_id: HOSTILE.into(),
         name: HOSTILE.into(),
+        logo: Some(format!("/logo/{HOSTILE}")),
         scopes: vec![ScopeView { name: HOSTILE.into(), description: HOSTILE.into() }],
         since: Some(0),
         used: None,

@@ -71,7 +71,9 @@ async fn page(
         let client = context.app.store.client(&context.issuer.id, &id).await?;
         // Of a deleted client nothing works any more.
         if let Some(client) = client {
-            applications.push(view(&id, client.display_name(), grant));
+            let logo = context.app.store.logo(&context.issuer.id, Some(&id)).await?;
+            let logo = logo.map(|logo| context.issuer.logo_address(&logo, Some(&id)));
+            applications.push(ApplicationView { logo, ..view(&id, client.display_name(), grant) });
         }
     }
     let status = status(notice.as_ref());
@@ -89,6 +91,7 @@ fn view(id: &ClientId, name: &str, grant: Grant) -> ApplicationView {
     ApplicationView {
         client_id: id.to_string(),
         name: name.to_owned(),
+        logo: None,
         scopes: scopes.collect(),
         since: grant.since.map(Timestamp::millis),
         used: grant.last_used_at.map(Timestamp::millis),

@@ -12,7 +12,7 @@ use symbolon_store::StoreError;
 
 use super::{PATH, PendingRecovery, RESET, SealedLink};
 use crate::after_answer::{after_answer, mail_language, may_be_told, queue};
-use crate::interaction::{Interaction, PendingAuthorization};
+use crate::interaction::{Interaction, PendingAuthorization, appearance};
 use crate::login_form::is_plain_name;
 use crate::login_page::{self, append};
 use crate::mailed_link;
@@ -21,7 +21,7 @@ use crate::onward::{self, Onward};
 use crate::unknown_account;
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::csrf::Purpose;
-use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect};
+use symbolon_app::http::{Call, Context, Failure, Policy, Received, html, redirect};
 use symbolon_app::rate_limit::Limited;
 use symbolon_app::registration::page_url;
 
@@ -37,7 +37,7 @@ pub(in super::super) async fn show(call: &mut Call) -> Result<Response, Failure>
     }
     let Onward { authorization, ui_locale } = Onward::of(context, received, &params)?;
     let interaction = Interaction::begin(context, received, PendingRecovery { authorization, ui_locale });
-    page(call, &interaction, "", None)
+    page((context, received), &interaction, "", None).await
 }
 
 /// `POST /forgot-password`.
@@ -46,22 +46,24 @@ pub(in super::super) async fn show(call: &mut Call) -> Result<Response, Failure>
 /// [`Failure`]
 pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
     let Call { context, received, .. } = &*call;
+    let here = (context, received);
     let params = Params::parse(&received.form)?;
     let interaction = Interaction::<PendingRecovery>::open(context, received, &params)?;
     let name = params.get("username")?.unwrap_or_default().trim();
     if !interaction.accepts((context, received), &params, Purpose::ForgotPassword, "")? {
         context.refused(RefusedRequest::anonymous(Reason::PageFormExpired.into(), None));
-        return page(call, &interaction, name, Some(RecoveryError::Expired));
+        return page(here, &interaction, name, Some(RecoveryError::Expired)).await;
     }
     if name.is_empty() || !is_plain_name(name) {
-        return page(call, &interaction, "", Some(RecoveryError::Name));
+        return page(here, &interaction, "", Some(RecoveryError::Name)).await;
     }
     let Context { app, issuer, remote, .. } = context;
     if let Err(Limited { retry_after_seconds }) =
         app.rate_limits.check_mail(&issuer.id, name, *remote, app.now())
     {
         context.refused(RefusedRequest::anonymous(Reason::SignInRateLimited.into(), None));
-        return page(call, &interaction, name, Some(RecoveryError::TooManyAttempts { retry_after_seconds }));
+        return page(here, &interaction, name, Some(RecoveryError::TooManyAttempts { retry_after_seconds }))
+            .await;
     }
     let asked = RecoveryRequest {
         context: context.clone(),
@@ -128,17 +130,17 @@ impl RecoveryRequest {
 }
 
 /// The page, before or after an attempt.
-fn page(
-    call: &Call,
+async fn page(
+    (context, received): (&Context, &Received),
     interaction: &Interaction<PendingRecovery>,
     username: &str,
     error: Option<RecoveryError>,
 ) -> Result<Response, Failure> {
-    let Call { context, received, .. } = call;
     let wanted = interaction.pending.authorization.as_ref();
+    let look = appearance(context, wanted).await?;
     let page = ForgotPasswordPage {
         language: interaction.language,
-        issuer_name: context.issuer.display_name(),
+        issuer_name: look.name,
         action: format!("{}{PATH}", context.issuer.prefix),
         transaction: interaction.seal(context)?,
         csrf: interaction.csrf_token(context, Purpose::ForgotPassword, ""),
@@ -147,7 +149,7 @@ fn page(
         error,
     };
     let page = page
-        .render_for(&context.issuer.prefix, &context.issuer.brand())
+        .render_for(&context.issuer.prefix, &look.brand)
         .map_err(|error| Failure::Internal(error.to_string()))?;
     let mut response =
         html(status(error), page, &Policy { language: interaction.language, ..Policy::default() });

@@ -19,6 +19,7 @@ use super::ask::status;
 use super::{PATH, RESET, SealedLink};
 use crate::after_answer::{mail_language, queue};
 use crate::code_attempt::password_fault;
+use crate::interaction::appearance;
 use crate::login_page::append;
 use crate::notice_page::notice;
 use crate::onward;
@@ -28,6 +29,7 @@ use symbolon_app::audit::RefusedRequest;
 use symbolon_app::grants::end_all_of_user;
 use symbolon_app::http::csrf::{Browser, PageForm, Purpose};
 use symbolon_app::http::{Call, Context, Failure, Policy, html};
+use symbolon_app::issuer::Appearance;
 use symbolon_app::one_use::use_once;
 use symbolon_app::rate_limit::Limited;
 
@@ -41,6 +43,7 @@ struct LiveLink {
     user: Arc<User>,
     hash: Option<PasswordHash>,
     needs_code: bool,
+    look: Appearance,
 }
 
 /// Opens the link of a request; `None` if it does not work. Nothing is used up, so that a scanner of mail changes nothing.
@@ -57,7 +60,8 @@ async fn open(context: &Context, params: &Params<'_>) -> Result<Option<LiveLink>
     }
     let Some(user) = user else { return Ok(None) };
     let needs_code = needs_second_factor(&app.store.authenticators(&issuer.id, id).await?.set);
-    Ok(Some(LiveLink { sealed: sealed.to_owned(), contents, user, hash, needs_code }))
+    let look = appearance(context, contents.authorization.as_ref()).await?;
+    Ok(Some(LiveLink { sealed: sealed.to_owned(), contents, user, hash, needs_code, look }))
 }
 
 /// `GET /reset-password`
@@ -203,7 +207,7 @@ fn page(call: &Call, link: &LiveLink, error: Option<RecoveryError>) -> Result<Re
     let browser = Browser::of_or_new(&call.received.headers, issuer, &*app.random);
     let page = ResetPasswordPage {
         language: call.language(),
-        issuer_name: issuer.display_name(),
+        issuer_name: link.look.name.clone(),
         user_name: link.user_name(),
         action: format!("{}{RESET}", issuer.prefix),
         link: link.sealed.clone(),
@@ -212,7 +216,7 @@ fn page(call: &Call, link: &LiveLink, error: Option<RecoveryError>) -> Result<Re
         error,
     };
     let page = page
-        .render_for(&issuer.prefix, &issuer.brand())
+        .render_for(&issuer.prefix, &link.look.brand)
         .map_err(|error| Failure::Internal(error.to_string()))?;
     let mut response = html(status(error), page, &Policy { language: call.language(), ..Policy::default() });
     if let Some(RecoveryError::TooManyAttempts { retry_after_seconds }) = error {

@@ -101,7 +101,7 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
     let message = Message::Registration { code, url: link, minutes: minutes() };
     let task = tell(call.context.clone(), email, language, message);
     after_answer(&call.context, task).await;
-    confirm::ask(call, &interaction)
+    confirm::ask((&call.context, &call.received), &interaction).await
 }
 
 /// Notes the applicant and a code for the address in the interaction; the code.
@@ -160,13 +160,14 @@ pub(super) async fn page(
     error: Option<RegisterError>,
 ) -> Result<Response, Failure> {
     let pending = &interaction.pending;
-    let client_name = match &pending.authorization {
-        Some(wanted) => {
-            let asking = Asking::of(context, wanted).await?;
-            asking.client().map(|client| client.display_name_in(interaction.language.tag()))
-        }
+    let asking = match &pending.authorization {
+        Some(wanted) => Some(Asking::of(context, wanted).await?),
         None => None,
     };
+    let look =
+        asking.as_ref().map_or_else(|| context.issuer.appearance(), |asking| asking.appearance(context));
+    let client = asking.as_ref().and_then(Asking::client);
+    let client_name = client.map(|client| client.display_name_in(interaction.language.tag()));
     let bits = context.issuer.settings.load().registration_puzzle;
     let puzzle = (bits > 0 && pending.invitation.is_none())
         .then(|| PuzzleView { bits, page: interaction.id().to_owned() });
@@ -180,7 +181,7 @@ pub(super) async fn page(
     let opens_account = pending.invitation.as_ref().is_some_and(|invitation| invitation.is_mailed);
     let page = RegisterPage {
         language: interaction.language,
-        issuer_name: context.issuer.display_name(),
+        issuer_name: look.name,
         client_name,
         action: format!("{}{PATH}", context.issuer.prefix),
         transaction: interaction.seal(context)?,
@@ -197,7 +198,7 @@ pub(super) async fn page(
         error,
     };
     let page = page
-        .render_for(&context.issuer.prefix, &context.issuer.brand())
+        .render_for(&context.issuer.prefix, &look.brand)
         .map_err(|error| Failure::Internal(error.to_string()))?;
     let mut response = html(status, page, &Policy { language: interaction.language, ..Policy::default() });
     if let Some(seconds) = retry_after {

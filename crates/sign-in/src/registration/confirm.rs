@@ -10,23 +10,26 @@ use super::account::{self, NotOpened};
 use super::applicant::Typed;
 use super::{CONFIRM, PATH, PendingRegistration, apply, closed, is_open, new_password};
 use crate::code_attempt::{check, status};
-use crate::interaction::{Interaction, address, fits_address};
+use crate::interaction::{Interaction, address, appearance, fits_address};
 use crate::login_page::append;
 use crate::mailed_link::{self, OpenedLink};
 use crate::notice_page::notice;
 use crate::onward;
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::csrf::Purpose;
-use symbolon_app::http::{Call, Failure, Policy, html, redirect};
+use symbolon_app::http::{Call, Context, Failure, Policy, Received, html, redirect};
 
 /// Leads to the page, or shows it if its interaction is too long for an address.
-pub(super) fn ask(call: &Call, interaction: &Interaction<PendingRegistration>) -> Result<Response, Failure> {
-    let sealed = interaction.seal(&call.context)?;
+pub(super) async fn ask(
+    (context, received): (&Context, &Received),
+    interaction: &Interaction<PendingRegistration>,
+) -> Result<Response, Failure> {
+    let sealed = interaction.seal(context)?;
     if !fits_address(&sealed) {
-        return page(call, interaction, None);
+        return page((context, received), interaction, None).await;
     }
-    let to = address(&call.context, CONFIRM, &sealed);
-    Ok(onward::lead(&call.received, &to, interaction.browser.cookie(&call.context.issuer)))
+    let to = address(context, CONFIRM, &sealed);
+    Ok(onward::lead(received, &to, interaction.browser.cookie(&context.issuer)))
 }
 
 /// `GET /register/confirm`.
@@ -41,7 +44,7 @@ pub(in super::super) async fn show(call: &mut Call) -> Result<Response, Failure>
     }
     let interaction = Interaction::<PendingRegistration>::open(context, received, &params)?;
     match interaction.pending.applicant {
-        Some(_) => page(call, &interaction, None),
+        Some(_) => page((context, received), &interaction, None).await,
         None => begin_again(call, &interaction),
     }
 }
@@ -52,7 +55,7 @@ pub(in super::super) async fn show(call: &mut Call) -> Result<Response, Failure>
 /// [`Failure`]
 pub(in super::super) async fn link(call: &mut Call) -> Result<Response, Failure> {
     match mailed_link::open::<PendingRegistration>(call)? {
-        OpenedLink::Here(interaction) => ask(call, &interaction),
+        OpenedLink::Here(interaction) => ask((&call.context, &call.received), &interaction).await,
         OpenedLink::Elsewhere(code) => {
             notice((&call.context, call.language()), StatusCode::OK, Notice::OtherBrowser { code }, None)
         }
@@ -71,6 +74,7 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
     let form = call.received.form.clone();
     let params = Params::parse(&form)?;
     let Call { context, received, .. } = &*call;
+    let here = (context, received);
     let interaction = Interaction::<PendingRegistration>::open(context, received, &params)?;
     if !is_open(call, interaction.pending.invitation.as_ref()) {
         return closed(call, interaction.pending.authorization.as_ref());
@@ -82,22 +86,26 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
     };
     if !is_ours {
         context.refused(RefusedRequest::anonymous(Reason::PageFormExpired.into(), None));
-        return page(call, &interaction, Some(MailedCodeError::Expired));
+        return page(here, &interaction, Some(MailedCodeError::Expired)).await;
     }
     let password = match new_password::typed(context, &params, &applicant)? {
         Ok(password) => password,
-        Err(fault) => return page(call, &interaction, Some(MailedCodeError::Password(fault))),
+        Err(fault) => return page(here, &interaction, Some(MailedCodeError::Password(fault))).await,
     };
     let typed = params.get("code")?.unwrap_or_default();
     if !pending.is_proven
         && let Err(error) = check(call, &code, typed).await?
     {
-        return page(call, &interaction, Some(error));
+        return page((&call.context, &call.received), &interaction, Some(error)).await;
     }
     match account::open(&call.context, &interaction.pending, &applicant, password).await? {
         Ok(user) => account::sign_in(call, interaction, &user).await,
-        Err(NotOpened::Busy) => page(call, &interaction, Some(MailedCodeError::Busy)),
-        Err(NotOpened::UsedUp) => page(call, &interaction, Some(MailedCodeError::UsedUp)),
+        Err(NotOpened::Busy) => {
+            page((&call.context, &call.received), &interaction, Some(MailedCodeError::Busy)).await
+        }
+        Err(NotOpened::UsedUp) => {
+            page((&call.context, &call.received), &interaction, Some(MailedCodeError::UsedUp)).await
+        }
         Err(NotOpened::Exists) => account::exists(call, &interaction.pending),
         Err(NotOpened::Taken) => {
             let settings = call.context.issuer.settings.load_full();
@@ -122,17 +130,17 @@ fn begin_again(call: &Call, interaction: &Interaction<PendingRegistration>) -> R
 }
 
 /// The page, before or after an attempt.
-fn page(
-    call: &Call,
+async fn page(
+    (context, received): (&Context, &Received),
     interaction: &Interaction<PendingRegistration>,
     error: Option<MailedCodeError>,
 ) -> Result<Response, Failure> {
-    let Call { context, received, .. } = call;
     let pending = &interaction.pending;
+    let look = appearance(context, pending.authorization.as_ref()).await?;
     let again = onward::page_with(context, received, pending.authorization.as_ref(), PATH)?;
     let page = MailedCodePage {
         language: interaction.language,
-        issuer_name: context.issuer.display_name(),
+        issuer_name: look.name,
         goal: MailedCodeGoal::Registration,
         email: pending.applicant.as_ref().map(|applicant| applicant.email.clone()).unwrap_or_default(),
         is_proven: pending.is_proven,
@@ -145,7 +153,7 @@ fn page(
         error,
     };
     let page = page
-        .render_for(&context.issuer.prefix, &context.issuer.brand())
+        .render_for(&context.issuer.prefix, &look.brand)
         .map_err(|error| Failure::Internal(error.to_string()))?;
     let policy = Policy {
         leads_to_client: pending.authorization.is_some(),

@@ -1,0 +1,97 @@
+//! How pages present an issuer: by its own branding, and on pages of a client's requests by the client's before that.
+
+use symbolon_pages::Brand;
+use symbolon_protocol::branding::Branding;
+use symbolon_protocol::client::Client;
+use symbolon_protocol::discovery;
+use symbolon_protocol::id::ClientId;
+use symbolon_protocol::logo::Logo;
+
+use super::IssuerState;
+
+/// What a page says of the provider.
+#[derive(Clone, Debug)]
+pub struct Appearance {
+    /// The name in its head.
+    pub name: String,
+    /// Logo, style sheet, links and texts.
+    pub brand: Brand,
+}
+
+impl IssuerState {
+    /// The issuer's name on pages: that of its branding, else its URL without the scheme and without a slash at its end.
+    pub fn display_name(&self) -> String {
+        let base = discovery::base(&self.url);
+        let address = || base.split_once("://").map_or(base, |(_, rest)| rest).to_owned();
+        self.settings.load().branding.name.clone().unwrap_or_else(address)
+    }
+
+    /// How its own pages present it.
+    pub fn brand(&self) -> Brand {
+        let settings = self.settings.load();
+        let Branding { help_uri, policy_uri, tos_uri, intro, foot, .. } = &settings.branding;
+        let (style, logo) = (self.style.load(), self.logo.load());
+        Brand {
+            style: style.as_ref().map(|style| format!("{}{}", self.prefix, style.address(None))),
+            logo: logo.as_ref().map(|logo| self.logo_address(logo, None)),
+            help_uri: help_uri.clone(),
+            policy_uri: policy_uri.clone(),
+            tos_uri: tos_uri.clone(),
+            intro: intro.clone(),
+            foot: foot.clone(),
+        }
+    }
+
+    /// How its own pages present it, with the name.
+    pub fn appearance(&self) -> Appearance {
+        Appearance { name: self.display_name(), brand: self.brand() }
+    }
+
+    /// How pages of a client's requests present it. What the client's branding names goes before the issuer's. Accent and
+    /// variables go together, because their contrast was checked together.
+    pub fn appearance_for(&self, client: &Client, logo: Option<&Logo>) -> Appearance {
+        let Appearance { name, brand } = self.appearance();
+        let Some(own) = client.branding.as_deref() else { return Appearance { name, brand } };
+        let style = own.style_sheet();
+        let style = style.map(|style| format!("{}{}", self.prefix, style.address(Some(&client.client_id))));
+        // A name of its own has the logo of its own beside it.
+        let logo = logo.filter(|_| client.has_name_in_head());
+        let logo = logo.map(|logo| self.logo_address(logo, Some(&client.client_id)));
+        let first = |own: &Option<String>, issuers: Option<String>| own.clone().or(issuers);
+        Appearance {
+            name: own.name.clone().unwrap_or(name),
+            brand: Brand {
+                style: style.or(brand.style),
+                logo: logo.or(brand.logo),
+                help_uri: first(&own.help_uri, brand.help_uri),
+                policy_uri: first(&own.policy_uri, brand.policy_uri),
+                tos_uri: first(&own.tos_uri, brand.tos_uri),
+                intro: first(&own.intro, brand.intro),
+                foot: first(&own.foot, brand.foot),
+            },
+        }
+    }
+
+    /// The address of a logo on its pages: its own, or a client's.
+    pub fn logo_address(&self, logo: &Logo, client: Option<&ClientId>) -> String {
+        format!("{}{}", self.prefix, logo.address(client))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scene;
+
+    #[test]
+    fn a_slash_at_the_end_of_the_url_is_in_no_name_and_no_origin() {
+        for (url, name, origin) in [
+            ("https://login.example", "login.example", "https://login.example"),
+            ("https://login.example/", "login.example", "https://login.example"),
+            ("https://login.example/acme", "login.example/acme", "https://login.example"),
+            ("https://login.example:8443/acme/", "login.example:8443/acme", "https://login.example:8443"),
+        ] {
+            let issuer = scene::issuer(url, &super::super::host_and_prefix(url).1, 1);
+            assert_eq!((&*issuer.display_name(), issuer.origin()), (name, origin), "{url}");
+        }
+    }
+}

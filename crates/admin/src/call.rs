@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use serde_json::{Map, Value};
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{ClientId, InvalidId, IssuerId, UserId};
+use symbolon_protocol::logo::{Logo, LogoFault, LogoType};
 use symbolon_protocol::params::Params;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
@@ -174,6 +175,24 @@ impl Payload {
             return Ok(Fields::new(Map::new()));
         }
         Self { body: Body::from(bytes), ..self }.fields().await
+    }
+
+    /// Reads a logo.
+    ///
+    /// # Errors
+    /// 415 for another media type, 413 for a large image, 400 for a body that is no image of the media type; each says what to
+    /// do.
+    pub(super) async fn logo(mut self) -> Result<Logo, AdminError> {
+        const KINDS: &str = "an image/png, image/jpeg, image/webp or image/svg+xml";
+        self.expect(KINDS, &LogoType::ALL.map(LogoType::media_type))?;
+        let said = self.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let said = said.and_then(LogoType::of_media_type).ok_or_else(|| AdminError::media_type(KINDS))?;
+        let limits = BodyLimits { most: MAX_BODY, within: self.within };
+        let bytes = read_body(self.body, limits, &mut self.in_flight).await?;
+        Logo::read(said, &bytes).map_err(|fault| match fault {
+            LogoFault::TooLarge => AdminError::too_large(fault.to_string()),
+            _ => AdminError::invalid(fault.to_string()),
+        })
     }
 
     /// 415 if the media type is not in `accepted`.

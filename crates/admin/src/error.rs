@@ -93,6 +93,11 @@ impl AdminError {
         Self::Taken { what, description: description.into() }
     }
 
+    /// 413: the body is larger than what it is may be.
+    pub(super) fn too_large(description: impl Into<Cow<'static, str>>) -> Self {
+        Self::refused(StatusCode::PAYLOAD_TOO_LARGE, "invalid_request", description)
+    }
+
     /// 415.
     pub(super) fn media_type(wanted: &'static str) -> Self {
         Self::refused(

@@ -30,6 +30,7 @@ mod identity_providers;
 mod installation;
 mod invitations;
 mod issuers;
+mod logos;
 mod openapi;
 mod operation;
 mod paging;
@@ -97,6 +98,7 @@ pub fn router(app: Arc<App>) -> Router {
 fn operations() -> Vec<Operation> {
     [
         clients::operations(),
+        logos::operations(),
         preview_tokens::operations(),
         failures::operations(),
         users::operations(),

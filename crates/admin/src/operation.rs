@@ -47,6 +47,8 @@ pub(super) enum Format {
     Json,
     /// Lines of JSON, streamed.
     Ndjson,
+    /// An image of one of the kinds of logos.
+    Image,
 }
 
 /// One method on one path.
@@ -138,6 +140,16 @@ impl Operation {
         Self { body: Some((schema, Format::Json)), ..Self::new(method, path, summary, run) }
     }
 
+    /// A `PUT` whose body is an image.
+    pub(super) fn taking_image<F, Fut>(path: &'static str, summary: &'static str, run: F) -> Self
+    where
+        F: Fn(Call, Payload) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Answer> + Send + 'static,
+    {
+        let operation = Self::taking(Method::PUT, path, "Image", summary, run);
+        Self { body: Some(("Image", Format::Image)), ..operation }
+    }
+
     /// A `POST` that takes NDJSON and answers with NDJSON, one line per line.
     pub(super) fn bulk<F, Fut>(
         path: &'static str,
@@ -159,6 +171,11 @@ impl Operation {
         self.status = status;
         self.answer = schema;
         self
+    }
+
+    /// Says that the answer is an image.
+    pub(super) fn answers_image(self) -> Self {
+        Self { answer_format: Format::Image, ..self.answers(200, reference("Image")) }
     }
 
     /// Marks the answer as NDJSON.

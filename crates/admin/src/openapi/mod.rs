@@ -4,6 +4,7 @@ mod schema;
 
 use http::Method;
 use serde_json::{Map, Value, json};
+use symbolon_protocol::logo::LogoType;
 
 use crate::call::{Call, ok};
 use crate::error::Answer;
@@ -105,6 +106,11 @@ fn content(schema: &Value, format: Format) -> Value {
         Format::Json => json!({ "application/json": { "schema": schema } }),
         // The schema describes one line.
         Format::Ndjson => json!({ "application/x-ndjson": { "schema": schema } }),
+        Format::Image => LogoType::ALL
+            .into_iter()
+            .map(|kind| (kind.media_type().to_owned(), json!({ "schema": schema })))
+            .collect::<Map<String, Value>>()
+            .into(),
     }
 }
 

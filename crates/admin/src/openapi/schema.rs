@@ -116,6 +116,7 @@ pub(super) fn all() -> Value {
     for part in [
         shared(),
         clients::clients(),
+        clients::logos(),
         users::users(),
         attributes::definitions(),
         users::sessions(),

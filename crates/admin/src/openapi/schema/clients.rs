@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use symbolon_protocol::client_secret::LONGEST_KEPT;
+use symbolon_protocol::logo;
 use symbolon_protocol::redirect_uri::RedirectUriForm;
 use symbolon_protocol::sign_in::acr::Acr;
 use symbolon_protocol::token::access_token::AccessTokenTyp;
@@ -18,6 +19,17 @@ fn access_token_typ() -> Value {
 
 fn acr_values() -> Value {
     json!({ "type": "array", "items": { "type": "string", "enum": Acr::ALL.map(Acr::as_str) } })
+}
+
+/// The logos of clients and of issuers.
+pub(super) fn logos() -> Schemas {
+    let about = format!("A PNG, JPEG, WebP or SVG of {} KiB at most.", logo::LARGEST / 1024);
+    let image =
+        json!({ "type": "string", "format": "binary", "maxLength": logo::LARGEST, "description": about });
+    let path = json!({ "type": "string", "description": "Where pages load it, on the issuer's origin." });
+    let shown = [("media_type", text()), ("bytes", number()), ("digest", text()), ("path", path)];
+    let names = shown.each_ref().map(|(name, _)| *name);
+    vec![("Image", image), ("Logo", object(&names, &shown))]
 }
 
 pub(super) fn clients() -> Schemas {
@@ -75,6 +87,7 @@ pub(super) fn clients() -> Schemas {
             ("default_max_age", seconds()),
             ("default_acr_values", acr_values()),
             ("settings", overrides),
+            ("branding", optional(&super::settings::branding())),
             ("logo_uri", text()),
             ("client_uri", text()),
             ("policy_uri", text()),

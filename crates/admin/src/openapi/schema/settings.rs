@@ -1,6 +1,7 @@
 //! Settings of an issuer.
 
 use serde_json::{Value, json};
+use symbolon_protocol::branding::{VariableKind, Variables};
 use symbolon_protocol::sign_in::puzzle;
 use symbolon_protocol::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
 use symbolon_protocol::ui_locale::UiLocale;
@@ -25,7 +26,23 @@ fn registration() -> Value {
     json!({ "type": ["string", "null"], "enum": ["closed", "open", "invited", null] })
 }
 
-fn branding() -> Value {
+/// The variables of the pages' style sheet.
+fn variables() -> Value {
+    let colour = json!({ "type": ["string", "null"], "pattern": "^#[0-9A-Fa-f]{6}$" });
+    let of = |kind| match kind {
+        VariableKind::Colour => object(&[], &[("light", colour.clone()), ("dark", colour.clone())]),
+        VariableKind::Length => json!({ "type": "string", "pattern": "^[0-9][0-9.]*(px|rem)$" }),
+        VariableKind::Fonts => {
+            json!({ "type": "array", "items": { "type": "string", "maxLength": 40 }, "minItems": 1, "maxItems": 8 })
+        }
+        VariableKind::Shadow => json!({ "type": "string", "enum": ["none", null] }),
+    };
+    let all: Vec<(&str, Value)> =
+        Variables::kinds().map(|(name, kind)| (name, optional(&of(kind)))).collect();
+    object(&[], &all)
+}
+
+pub(super) fn branding() -> Value {
     let colour = || json!({ "type": "string", "pattern": "^#[0-9A-Fa-f]{6}$" });
     let line = |most: u32| json!({ "type": "string", "minLength": 1, "maxLength": most });
     object(
@@ -33,6 +50,7 @@ fn branding() -> Value {
         &[
             ("name", optional(&line(80))),
             ("accent", optional(&object(&["light", "dark"], &[("light", colour()), ("dark", colour())]))),
+            ("variables", optional(&variables())),
             ("help_uri", optional(&text())),
             ("policy_uri", optional(&text())),
             ("tos_uri", optional(&text())),

@@ -13,7 +13,7 @@ use symbolon_protocol::json::merge_patch;
 
 use super::api::{Api, segment};
 use super::output::{Column, facts, line, members, note, print, table};
-use super::{CommandError, confirm, failure, given, named};
+use super::{CommandError, branding, confirm, failure, given, named};
 use crate::cli::{self, about_an_issuer};
 use paste::Provider;
 use preset::Preset;
@@ -48,6 +48,14 @@ pub(super) fn command() -> Command {
         .subcommand(failure::why_command())
         .subcommand(about_an_issuer(metadata::arguments(update)))
         .subcommand(about_an_issuer(secrets::command()))
+        .subcommand(branding::logo::command(
+            "Put or remove the logo that pages show of a client",
+            Some(client()),
+        ))
+        .subcommand(branding::style::command(
+            "Show, set or remove variables of the style sheet of a client's pages",
+            Some(client()),
+        ))
         .subcommand(about_an_issuer(delete))
 }
 
@@ -82,6 +90,8 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         Some(("why", matches)) => failure::why(matches),
         Some(("update", matches)) => update(matches),
         Some(("new-secret", matches)) => secrets::renew(matches),
+        Some(("logo", matches)) => branding::logo::run(matches, logo_path),
+        Some(("style", matches)) => branding::style::run(matches, style_owner),
         Some(("delete", matches)) => delete(matches),
         _ => Ok(()),
     }
@@ -184,6 +194,18 @@ fn update(matches: &ArgMatches) -> Result<(), CommandError> {
     say_warnings(&answer);
     let changed = answer.get("client").unwrap_or(&Value::Null);
     Ok(print(matches, changed, shown)?)
+}
+
+/// The path of the logo of the client that the command names.
+fn logo_path((api, matches): (&Api, &ArgMatches)) -> Result<String, CommandError> {
+    let id = named::client_id(api, given(matches, "client"))?;
+    Ok(format!("/clients/{}/logo", segment(&id)))
+}
+
+/// The client that the command names, as the owner of variables.
+fn style_owner((api, matches): (&Api, &ArgMatches)) -> Result<branding::style::Owner, CommandError> {
+    let id = named::client_id(api, given(matches, "client"))?;
+    Ok((format!("/clients/{}", segment(&id)), "client"))
 }
 
 fn delete(matches: &ArgMatches) -> Result<(), CommandError> {

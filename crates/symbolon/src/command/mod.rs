@@ -7,6 +7,7 @@ mod assignment;
 mod attribute;
 mod audit;
 mod backup;
+mod branding;
 mod claim;
 mod client;
 mod completion;
@@ -119,6 +120,7 @@ pub(crate) fn commands() -> Vec<Command> {
         client::command(),
         user::command(),
         identity_provider::command(),
+        branding::command(),
         attribute::command(),
         group::command(),
         role::command(),
@@ -148,6 +150,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         Some(("client", matches)) => client::run(matches),
         Some(("user", matches)) => user::run(matches),
         Some(("identity-provider", matches)) => identity_provider::run(matches),
+        Some(("branding", matches)) => branding::run(matches),
         Some(("attribute", matches)) => attribute::run(matches),
         Some(("group", matches)) => group::run(matches),
         Some(("role", matches)) => role::run(matches),

@@ -141,6 +141,17 @@ impl Api {
         self.ask_all(method, &self.of_the_issuer(path), body)
     }
 
+    /// Sends a request about the issuer whose body is of another media type than JSON.
+    pub(super) fn ask_with(
+        &self,
+        method: Method,
+        path: &str,
+        body: (&'static str, Vec<u8>),
+    ) -> Result<Value, CommandError> {
+        let (status, bytes) = self.send(method, &self.of_the_issuer(path), Some(body))?;
+        Ok(answer(status, &bytes)?)
+    }
+
     /// Sends a JSON text a line about the issuer; the lines of the answer, which are as many.
     pub(super) fn ask_lines(&self, path: &str, lines: Vec<u8>) -> Result<Vec<Value>, CommandError> {
         let (status, bytes) =

@@ -275,6 +275,13 @@ impl TestServer {
         browser.send(method, &format!("/api/admin{path}"), &headers, body.unwrap_or_default().as_bytes())
     }
 
+    /// Calls the admin API with a body of a media type.
+    pub fn admin_sending(&self, method: &str, path: &str, (media_type, body): (&str, &[u8])) -> Answer {
+        let secret = format!("Bearer {ADMIN_SECRET}");
+        let headers = [("authorization", secret.as_str()), ("content-type", media_type)];
+        Browser::new(&self.management).send(method, &format!("/api/admin{path}"), &headers, body)
+    }
+
     /// Runs work of the store or of the app on the server's runtime.
     pub fn block_on<T>(&self, work: impl Future<Output = T>) -> T {
         self.runtime.as_ref().expect("running").block_on(work)

@@ -44,6 +44,7 @@ impl Scene {
         let (media_type, body) = match &change.body {
             Body::None => ("application/json", String::new()),
             Body::Json(body) => ("application/json", body.to_string()),
+            Body::Svg(svg) => ("image/svg+xml", (*svg).to_owned()),
             Body::Lines(lines) => {
                 ("application/x-ndjson", lines.iter().map(|line| format!("{line}\n")).collect())
             }
@@ -256,6 +257,13 @@ fn check(path: &str, method: &str, told: &Value) {
         }
         ("PATCH", "/settings") => {
             assert_eq!(told, &json!({ "lifetimes.code": from_to(json!(60), json!(30)) }));
+        }
+        ("PUT", "/branding/logo" | "/clients/{client_id}/logo") => {
+            assert_eq!(told["logo.media_type"], from_to(Value::Null, json!("image/svg+xml")));
+            assert!(told["logo.digest"]["to"].is_string(), "{told}");
+        }
+        ("DELETE", "/branding/logo" | "/clients/{client_id}/logo") => {
+            assert_eq!(told["logo.media_type"], from_to(json!("image/svg+xml"), Value::Null));
         }
         ("PUT", "/settings/code-shards") => assert_eq!(told["shards"]["to"], 4),
         ("DELETE", "/users/{user_id}/authenticators/totp") => {

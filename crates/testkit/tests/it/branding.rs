@@ -1,9 +1,18 @@
-//! An issuer's name, colours, links and texts on its pages, and what clients say of themselves by language.
+//! An issuer's name, logo, colours, links and texts on its pages, and what clients say of themselves by language.
+
+mod logo;
 
 use serde_json::json;
 use symbolon_sign_in::demo;
+use symbolon_testkit::{Answer, Options};
 
 use crate::login::Scene;
+
+/// The address of the style sheet that a page loads after that of all pages.
+fn style_of(page: &Answer) -> String {
+    let at = page.body.find("href=\"/branding").unwrap_or_else(|| panic!("no style: {page:?}"));
+    page.body[at..].split('"').nth(1).unwrap().to_owned()
+}
 
 #[test]
 fn branding_is_on_every_page_and_goes_with_null() {
@@ -23,10 +32,9 @@ fn branding_is_on_every_page_and_goes_with_null() {
         for part in ["Acme &#60;b&#62;", "One account for all", "https://acme.example/help", "Acme Ltd"] {
             assert!(page.body.contains(part), "{part}: {page:?}");
         }
-        let style = "href=\"/branding.css?v=0a4d8c8cc4ff\"";
-        assert!(page.body.contains(style), "{page:?}");
+        assert!(page.body.contains("href=\"/branding.css?v="), "{page:?}");
     }
-    let sheet = browser.get("/branding.css?v=0a4d8c8cc4ff");
+    let sheet = browser.get(&style_of(&page));
     assert_eq!((sheet.status, sheet.header("content-type")), (200, Some("text/css; charset=utf-8")));
     assert!(
         sheet.body.contains("--button:#0a4d8c") && sheet.header("x-content-type-options") == Some("nosniff")
@@ -35,9 +43,109 @@ fn branding_is_on_every_page_and_goes_with_null() {
     assert_eq!(browser.get("/branding.css?v=1").header("cache-control"), Some("no-cache"));
     let faint = set(json!({ "accent": { "light": "#bbbbbb", "dark": "#8cc4ff" } }));
     assert_eq!(faint.status, 400);
-    assert!(faint.body.contains("1.91:1") || faint.body.contains("1.92:1"), "{faint:?}");
+    assert!(faint.body.contains("branding.accent.light has a contrast of 1.74:1 with #f6f4f0"), "{faint:?}");
     assert_eq!(set(json!(null)).status, 200);
     assert!(!browser.get("/").body.contains("Acme"));
+}
+
+#[test]
+fn variables_are_served_checked_and_change_the_address() {
+    let scene = Scene::new();
+    let browser = scene.server.browser();
+    let set = |branding| scene.server.admin("PATCH", "/settings", Some(json!({ "branding": branding })));
+    let variables =
+        json!({ "ground": { "light": "#FFFFFF" }, "radius": "4px", "sans": ["Inter", "sans-serif"] });
+    let answer = set(json!({ "variables": variables }));
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert_eq!(answer.json()["settings"]["branding"]["variables"]["ground"], json!({ "light": "#ffffff" }));
+    let first = style_of(&browser.get("/"));
+    let sheet = browser.get(&first);
+    assert_eq!(
+        sheet.body,
+        ":root{--ground:#ffffff;--radius:4px;--sans:\"Inter\",sans-serif;}\
+         @media (prefers-color-scheme:dark){:root{--ground:#111615;}}\n"
+    );
+    assert!(sheet.header("cache-control").unwrap().contains("immutable"));
+    for (variables, told) in [
+        (json!({ "radius": "99px" }), "branding is not valid: variables.radius: a length is written"),
+        (json!({ "grund": "x" }), "did you mean ground?"),
+        (json!({ "sans": ["x;}", "serif"] }), "is no font"),
+        (json!({ "surface": { "dark": "#ffffff" } }), "branding.variables.surface.dark has a contrast of"),
+    ] {
+        let refused = set(json!({ "variables": variables }));
+        assert!(refused.status == 400 && refused.body.contains(told), "{refused:?}");
+    }
+    assert_eq!(style_of(&browser.get("/")), first, "what was refused changed nothing");
+    assert_eq!(set(json!({ "variables": { "radius": "5px" } })).status, 200);
+    let second = style_of(&browser.get("/"));
+    assert_ne!(second, first);
+    assert_eq!(browser.get(&second).body, ":root{--radius:5px;}\n");
+    assert_eq!(set(json!({ "variables": null })).status, 200);
+    assert!(!browser.get("/").body.contains("/branding.css"));
+    assert_eq!(browser.get("/branding.css").status, 404);
+}
+
+#[test]
+fn a_clients_branding_goes_before_the_issuers_on_the_pages_of_its_requests() {
+    let scene = Scene::with(Options::default().env("SYMBOLON_SMTP_URL", "smtp://127.0.0.1:9"));
+    let own = json!({
+        "name": "Acme", "accent": { "light": "#0a4d8c", "dark": "#8cc4ff" }, "variables": { "radius": "1px" },
+        "intro": "Acme's intro", "foot": "Acme's foot", "help_uri": "https://acme.example/help",
+    });
+    let settings = json!({ "branding": own, "registration": "open" });
+    assert_eq!(scene.server.admin("PATCH", "/settings", Some(settings)).status, 200);
+    let path = format!("/clients/{}", demo::CLIENT);
+    let theirs = json!({
+        "name": "Shop <b>", "variables": { "radius": "2px" }, "intro": "The shop's intro",
+        "help_uri": "https://shop.example/help",
+    });
+    let patched = scene.server.admin("PATCH", &path, Some(json!({ "branding": theirs })));
+    assert_eq!(patched.json()["client"]["branding"], theirs, "{patched:?}");
+    let browser = scene.server.browser();
+    let login = scene.at_login(&browser, &scene.rp.authorization_request());
+    let linked = |id: &str| {
+        let at = login.body.find(&format!("id=\"{id}\"")).unwrap_or_else(|| panic!("no {id}: {login:?}"));
+        login.body[at..].split('"').nth(3).unwrap().replace("&#38;", "&")
+    };
+    let (register, forgot) = (browser.get(&linked("register")), browser.get(&linked("forgot")));
+    let wrong = Scene::sign_in(&browser, &login, "nobody@example.com", "wrong");
+    let signed_in = Scene::sign_in(&browser, &login, &scene.demo.email, &scene.demo.password);
+    let consent = Scene::to_consent(&browser, &signed_in);
+    for page in [&login, &wrong, &consent, &register, &forgot] {
+        for part in
+            ["Shop &#60;b&#62;", "The shop&#39;s intro", "https://shop.example/help", "Acme&#39;s foot"]
+        {
+            assert!(page.body.contains(part), "{part}: {page:?}");
+        }
+        assert!(!page.body.contains("https://acme.example/help") && !page.body.contains("Acme&#39;s intro"));
+    }
+    // Accent and variables go together: the client's sheet has nothing of the issuer's.
+    let style = style_of(&login);
+    assert!(style.starts_with(&format!("/branding/clients/{}/style.css?v=", demo::CLIENT)), "{style}");
+    let sheet = browser.get(&style);
+    assert_eq!(
+        (&*sheet.body, sheet.header("content-type")),
+        (":root{--radius:2px;}\n", Some("text/css; charset=utf-8"))
+    );
+    assert!(sheet.header("cache-control").unwrap().contains("immutable"));
+    // Pages that no client asks for are the issuer's.
+    let page = browser.get("/logout");
+    assert!(page.body.contains("Acme&#39;s intro") && !page.body.contains("Shop"), "{page:?}");
+    assert!(browser.get(&style_of(&page)).body.contains("--radius:1px"));
+    for (branding, told) in [
+        (json!({ "nam": "x" }), "unknown member \"branding.nam\"; did you mean \"branding.name\"?"),
+        (json!({ "help_uri": "javascript:x" }), "branding.help_uri must be an http or https URL"),
+        (
+            json!({ "accent": { "light": "#bbbbbb", "dark": "#8cc4ff" } }),
+            "branding.accent.light has a contrast of",
+        ),
+    ] {
+        let refused = scene.server.admin("PATCH", &path, Some(json!({ "branding": branding })));
+        let description = refused.json()["error_description"].as_str().unwrap().to_owned();
+        assert!(refused.status == 400 && description.contains(told), "{refused:?}");
+    }
+    let removed = scene.server.admin("PATCH", &path, Some(json!({ "branding": null })));
+    assert!(removed.json()["client"].get("branding").is_none(), "{removed:?}");
 }
 
 #[test]

@@ -17,6 +17,7 @@ pub(super) struct Change {
 pub(super) enum Body {
     None,
     Json(Value),
+    Svg(&'static str),
     Lines(Vec<Value>),
 }
 
@@ -35,6 +36,11 @@ fn sent(
     Change { operation, path: path.into(), body: Body::Json(body), event }
 }
 
+/// A change whose body is an image.
+fn image(operation: (&'static str, &'static str), path: &str, event: &'static str) -> Change {
+    Change { operation, path: path.to_owned(), body: Body::Svg("<svg/>"), event }
+}
+
 /// A change of one line each.
 fn lines(path: &'static str, lines: Vec<Value>, event: &'static str) -> Change {
     Change { operation: ("POST", path), path: path.to_owned(), body: Body::Lines(lines), event }
@@ -50,6 +56,7 @@ pub(super) fn changes(scene: &Scene) -> Vec<Change> {
 
 fn of_clients_and_users() -> Vec<Change> {
     const CLIENT: &str = "/clients/{client_id}";
+    const LOGO: &str = "/clients/{client_id}/logo";
     const USER: &str = "/users/{user_id}";
     let client = |name: &str| {
         json!({
@@ -73,6 +80,8 @@ fn of_clients_and_users() -> Vec<Change> {
             "/clients/app/regenerate-secret",
             "client.updated",
         ),
+        image(("PUT", LOGO), "/clients/app/logo", "client.updated"),
+        plain(("DELETE", LOGO), "/clients/app/logo", "client.updated"),
         sent(
             ("POST", "/users"),
             "/users",
@@ -159,6 +168,8 @@ fn of_settings() -> Vec<Change> {
         sent(("PUT", "/settings"), "/settings", json!({ "audit_days": 30 }), "settings.updated"),
         sent(("PUT", INTROSPECTION), INTROSPECTION, json!({ "strictValidation": true }), "settings.updated"),
         plain(("DELETE", INTROSPECTION), INTROSPECTION, "settings.updated"),
+        image(("PUT", "/branding/logo"), "/branding/logo", "settings.updated"),
+        plain(("DELETE", "/branding/logo"), "/branding/logo", "settings.updated"),
         sent(("PUT", EXCHANGE), EXCHANGE, json!({ "maxResourceParams": 3 }), "settings.updated"),
         sent(
             ("PUT", ATTRIBUTE),

@@ -36,13 +36,27 @@ export function authorizationUrl({ origin, client }, more = {}) {
 }
 
 /** Changes settings of the issuer; `null` puts one back. */
-export async function set(settings) {
-  const response = await fetch(`${fixtures.base_url}/api/admin/settings`, {
+export const set = (settings) => change("/settings", settings);
+
+/** Changes a record of the admin API. */
+export async function change(path, members) {
+  const response = await fetch(`${fixtures.base_url}/api/admin${path}`, {
     method: "PATCH",
     headers: { authorization: `Bearer ${fixtures.admin_secret}`, "content-type": "application/json" },
-    body: JSON.stringify(settings),
+    body: JSON.stringify(members),
   });
-  if (response.status !== 200) throw new Error(`the settings were refused: ${await response.text()}`);
+  if (response.status !== 200) throw new Error(`${path} was refused: ${await response.text()}`);
+}
+
+/** Puts a logo; answers with what the admin API says of it. */
+export async function putLogo(path, type, body) {
+  const response = await fetch(`${fixtures.base_url}/api/admin${path}`, {
+    method: "PUT",
+    headers: { authorization: `Bearer ${fixtures.admin_secret}`, "content-type": type },
+    body,
+  });
+  if (response.status !== 200) throw new Error(`the logo was refused: ${await response.text()}`);
+  return (await response.json()).logo;
 }
 
 async function register(origin) {

@@ -48,6 +48,7 @@ pub(super) fn command() -> Command {
         .subcommand(failure::why_command())
         .subcommand(about_an_issuer(metadata::arguments(update)))
         .subcommand(about_an_issuer(secrets::command()))
+        .subcommand(about_an_issuer(delete))
         .subcommand(branding::logo::command(
             "Put or remove the logo that pages show of a client",
             Some(client()),
@@ -56,7 +57,6 @@ pub(super) fn command() -> Command {
             "Show, set or remove variables of the style sheet of a client's pages",
             Some(client()),
         ))
-        .subcommand(about_an_issuer(delete))
 }
 
 fn create_command() -> Command {

@@ -140,7 +140,6 @@ fn what_is_no_logo_is_refused_with_the_mend() {
         ("image/png", "hello".to_owned(), 400, "convert it"),
         ("image/svg+xml", SVG.replace("<path", "<script>x</script><path"), 400, "take it out"),
         ("image/webp", format!("{WEBP}{}", "x".repeat(64 << 10)), 413, "make it smaller"),
-        ("image/webp", format!("{WEBP}{}", "x".repeat(1 << 20)), 413, ""),
         ("image/webp", String::new(), 400, "convert it"),
     ] {
         let (got, told) = send(media_type, body.as_bytes());

@@ -38,6 +38,8 @@ class Profile:
 
 
 HTTP = Profile("http")
+# It may call the applications, which are on loopback: back-channel logout.
+CALLING = Profile("http", {"SYMBOLON_OUTBOUND_ALLOW_PRIVATE": "true"})
 # A passkey is bound to a name: WebAuthn takes no address (Level 3, 5.1.3).
 NAMED = Profile("http", host="localhost")
 # The load scripts turn http into https for `iss`; the listener stays plain. Some of them sign in by passkeys.

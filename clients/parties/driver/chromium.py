@@ -55,7 +55,7 @@ class Chromium:
         return self._do(tab, "open", url=url)
 
     def sign_in(self, tab: str, url: str) -> View:
-        """Goes to an address that leads to the provider's sign-in, signs in, and allows what the application asks for."""
+        """Goes to an address that leads to the provider's sign-in, signs in, and allows what is asked for."""
         self.open(tab, url)
         own = {"provider": self._provider, "email": self._person.email, "password": self._person.password}
         return self._do(tab, "sign_in", **own)

@@ -94,7 +94,7 @@ class SessionManagement(Apache):
             self.assert_noticed(browser)
 
     def test_2_an_administrator_signs_out(self) -> None:
-        """The browser hears of it when it is next at the provider: here another tab of the application asks silently."""
+        """The browser hears of it when it is next at the provider: here another tab asks silently."""
         with self.chromium() as browser:
             self.assert_watches(browser)
             self.symbolon("user", "sign-out", MEMBER.email)

@@ -38,10 +38,12 @@ class Profile:
 
 
 HTTP = Profile("http")
+# It may call the applications, which are on loopback: back-channel logout.
+CALLING = Profile("http", {"SYMBOLON_OUTBOUND_ALLOW_PRIVATE": "true"})
 # A passkey is bound to a name: WebAuthn takes no address (Level 3, 5.1.3).
 NAMED = Profile("http", host="localhost")
-# The load scripts turn http into https for `iss`; the listener stays plain.
-HTTPS_ISSUER = Profile("https", {"SYMBOLON_SESSION_COOKIE": "authrim_session"})
+# The load scripts turn http into https for `iss`; the listener stays plain. Some of them sign in by passkeys.
+HTTPS_ISSUER = Profile("https", {"SYMBOLON_SESSION_COOKIE": "authrim_session"}, host="localhost")
 # For who takes no issuer but over TLS.
 TLS = Profile("https", tls=True)
 # Slow clients are cut off soon enough for a test to wait for it; what is off by default is off.

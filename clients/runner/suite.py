@@ -15,7 +15,7 @@ from pathlib import Path
 
 from . import result
 from .result import Result
-from .server import DEVELOPMENT, HTTP, HTTPS_ISSUER, IMPATIENT, NAMED, TLS, Profile
+from .server import CALLING, DEVELOPMENT, HTTP, HTTPS_ISSUER, IMPATIENT, NAMED, TLS, Profile
 
 CLIENTS = Path(__file__).resolve().parent.parent
 PARTIES = CLIENTS / "parties"
@@ -100,9 +100,9 @@ def _stream(
         process.wait()
 
 
-def _installed(folder: Path, lock: str, target: str, install: Callable[[], None]) -> None:
-    """Installs again only when the lock file changed."""
-    digest = hashlib.sha256((folder / lock).read_bytes()).hexdigest()
+def _installed(folder: Path, sources: list[str], target: str, install: Callable[[], None]) -> None:
+    """Installs again only when one of the files changed that say what is installed."""
+    digest = hashlib.sha256(b"".join((folder / source).read_bytes() for source in sources)).hexdigest()
     stamp = folder / target / ".lock-digest"
     if stamp.is_file() and stamp.read_text() == digest:
         return
@@ -113,7 +113,7 @@ def _installed(folder: Path, lock: str, target: str, install: Callable[[], None]
 def _npm(folder: Path) -> None:
     command = ["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"]
     install = lambda: subprocess.run(command, cwd=folder, check=True)  # noqa: E731
-    _installed(folder, "package-lock.json", "node_modules", install)
+    _installed(folder, ["package-lock.json"], "node_modules", install)
 
 
 def _peers(_: Path) -> None:
@@ -130,7 +130,7 @@ def _pip(folder: Path) -> None:
         # Most modules are never imported: they need not be compiled.
         subprocess.run([*pip, "--no-compile", "-r", "requirements.txt"], cwd=folder, check=True)
 
-    _installed(folder, "requirements.txt", ".venv", install)
+    _installed(folder, ["requirements.txt"], ".venv", install)
 
 
 def _go(folder: Path) -> None:
@@ -167,9 +167,21 @@ def _oauth2_proxy(folder: Path) -> None:
     subprocess.run(["go", "tool", "-n", "oauth2-proxy"], cwd=folder, check=True)
 
 
-def _apache(_: Path) -> None:
+# Suites that share it run beside each other.
+_DRIVER = threading.Lock()
+
+
+def _driver(_: Path) -> None:
+    """The browser that parties are tried with."""
+    with _DRIVER:
+        _npm(PARTIES / "driver")
+    _need("chromium", "chromium")
+
+
+def _apache(folder: Path) -> None:
     # The module alone: Debian's package `apache2` would start a server.
     _need(str(APACHE_MODULE), "libapache2-mod-auth-openidc", "media-types")
+    _driver(folder)
 
 
 def _kubernetes(folder: Path) -> None:
@@ -181,7 +193,21 @@ def _kubernetes(folder: Path) -> None:
 def _maven(folder: Path) -> None:
     _need("javac", "default-jdk-headless")
     _need("mvn", "maven")
-    subprocess.run(["mvn", "--batch-mode", "--quiet", "package"], cwd=folder, check=True)
+    sources = sorted(str(path.relative_to(folder)) for name in ("*.java", "pom.xml") for path in folder.rglob(name))
+    build = lambda: subprocess.run(["mvn", "--batch-mode", "--quiet", "package"], cwd=folder, check=True)  # noqa: E731
+    _installed(folder, sources, "boot4/target", build)
+
+
+def _openid_client(folder: Path) -> None:
+    _npm(folder)
+    _driver(folder)
+
+
+def _signed_out(_: Path) -> None:
+    """The applications that it signs out are those of their own suites."""
+    _apache(PARTIES / "mod-auth-openidc")
+    _openid_client(PARTIES / "openid-client")
+    _maven(PARTIES / "spring-boot")
 
 
 def _jupyterhub(folder: Path) -> None:
@@ -198,7 +224,7 @@ SUITES = {
     for suite in (
         # The longest first, since they run beside each other.
         Suite("pages", NODE, NAMED, result.of_node, _browser),
-        Suite("parties/spring-boot", UNITTEST, HTTP, result.of_unittest, _maven),
+        Suite("parties/spring-boot", UNITTEST, CALLING, result.of_unittest, _maven),
         Suite("parties/jupyterhub", UNITTEST, HTTP, result.of_unittest, _jupyterhub),
         Suite("parties/kubernetes", UNITTEST, TLS, result.of_unittest, _kubernetes),
         Suite("bad_input", UNITTEST, IMPATIENT, result.of_unittest),
@@ -212,9 +238,12 @@ SUITES = {
         Suite("parties/django", UNITTEST, HTTP, result.of_unittest, _pip),
         Suite("parties/auth-js", UNITTEST, HTTP, result.of_unittest, _npm),
         Suite("parties/oauth2-proxy", UNITTEST, HTTP, result.of_unittest, _oauth2_proxy),
-        Suite("parties/mod-auth-openidc", UNITTEST, HTTP, result.of_unittest, _apache),
+        Suite("parties/mod-auth-openidc", UNITTEST, CALLING, result.of_unittest, _apache),
+        Suite("parties/openid-client", UNITTEST, CALLING, result.of_unittest, _openid_client),
         Suite("parties/introspecting-api", UNITTEST, HTTP, result.of_unittest),
         Suite("go", ("go", "test", "-v", "-count=1", "./..."), HTTP, result.of_go, _go),
+        # It measures how long applications take to sign somebody out.
+        Suite("parties/signed-out", UNITTEST, CALLING, result.of_unittest, _signed_out, runs_alone=True),
         Suite("k6", UNITTEST, HTTP, result.of_unittest, _k6, runs_alone=True),
         Suite("peers", UNITTEST, None, result.of_unittest, _peers, runs_alone=True),
         Suite("generators", UNITTEST, None, result.of_unittest, _generators, runs_alone=True),

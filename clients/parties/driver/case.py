@@ -8,11 +8,14 @@ import subprocess
 import tempfile
 import time
 import unittest
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from .browser import Browser, Page, Person
+from .chromium import Chromium
+from .ends import ENDS
 from .process import Process, free_port
 from .recipe import APPLICATION, APPLICATIONS, ISSUER, Recipe
 
@@ -45,6 +48,16 @@ class Symbolon:
             self._said.add(arguments)
             self(*arguments)
 
+    def set(self, **settings: object) -> None:
+        """Changes settings of the issuer; None puts one back."""
+        url = f"{self._environment['SYMBOLON_MANAGEMENT_URL']}/api/admin/settings"
+        headers = {
+            "Authorization": f"Bearer {self._environment['SYMBOLON_ADMIN_SECRET']}",
+            "Content-Type": "application/json",
+        }
+        request = urllib.request.Request(url, json.dumps(settings).encode(), headers, method="PATCH")
+        urllib.request.urlopen(request, timeout=PATIENCE_SECONDS).close()
+
     def __call__(self, *arguments: str) -> dict:
         """Runs a command and answers with the JSON that it prints."""
         command = [self._binary, *arguments, "--json"]
@@ -58,6 +71,8 @@ class PartyCase(unittest.TestCase):
 
     recipe_name = ""
     ca: str | None = None
+    # Another name than the provider's: cookies are kept apart by host, not by port.
+    host = "localhost"
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -69,8 +84,7 @@ class PartyCase(unittest.TestCase):
         cls.folder.chmod(0o755)
         cls.processes: list[Process] = []
         cls.port = free_port()
-        # Another name than the provider's: cookies are kept apart by host, not by port.
-        cls.url = f"http://localhost:{cls.port}"
+        cls.url = f"http://{cls.host}:{cls.port}"
         cls.symbolon = Symbolon(cls.fixtures)
         values = {APPLICATION: cls.url, ISSUER: cls.issuer, urlsplit(ISSUER).netloc: urlsplit(cls.issuer).netloc}
         for command in Recipe("README", values).commands():
@@ -116,6 +130,10 @@ class PartyCase(unittest.TestCase):
         """A new browser."""
         return Browser(self.issuer, person, self.ca)
 
+    def chromium(self, person: Person = MEMBER) -> Chromium:
+        """A new browser that runs scripts and frames."""
+        return Chromium(self.issuer, person)
+
     def assert_at_party(self, page: Page, *wanted: str) -> None:
         """The page is the party's, and says what is wanted."""
         self.assertTrue(page.url.startswith(self.url), page)
@@ -143,11 +161,24 @@ class PartyCase(unittest.TestCase):
         page = browser.open(url)
         self.assertIsNotNone(page.form("login"), page)
 
-    def eventually(self, what: str, is_so: Callable[[], bool]) -> None:
+    def is_signed_out(self, browser: Browser, url: str) -> bool:
+        """Whether the party sends whoever comes to the provider, which asks who it is."""
+        return browser.open(url).form("login") is not None
+
+    def assert_is_told_of_every_end(self, url: str) -> None:
+        """Whatever ends the session at the provider, the party's own session ends too."""
+        for how, end in ENDS.items():
+            with self.subTest(how):
+                browser = self.browser()
+                self.assert_signs_in(browser, url)
+                end(self, browser)
+                self.eventually("the party is told", lambda browser=browser: self.is_signed_out(browser, url))
+
+    def eventually(self, what: str, is_so: Callable[[], bool], within: float = PATIENCE_SECONDS) -> None:
         """Asks again and again."""
-        end = time.monotonic() + PATIENCE_SECONDS
+        end = time.monotonic() + within
         while not is_so():
-            self.assertLess(time.monotonic(), end, f"not within {PATIENCE_SECONDS} s: {what}")
+            self.assertLess(time.monotonic(), end, f"not within {within} s: {what}")
             time.sleep(0.1)
 
     def outside_the_group(self) -> "Outside":

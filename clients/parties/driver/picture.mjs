@@ -1,10 +1,9 @@
 // Signs in at a party with Chromium and takes the picture of its page that the recipe shows.
 // usage: node picture.mjs URL FILE EMAIL PASSWORD [--bearer TOKEN] [--press SELECTOR]
-// Playwright is that of clients/pages: `clients/run BINARY pages` installs it.
-import { createRequire } from "node:module";
+// `clients/run BINARY parties/openid-client` installs Playwright for it.
 import { parseArgs } from "node:util";
+import { chromium } from "playwright-core";
 
-const { chromium } = createRequire(new URL("../../pages/package.json", import.meta.url))("playwright-core");
 const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: { bearer: { type: "string" }, press: { type: "string" } },

@@ -1,36 +1,12 @@
 """Apache with mod_auth_openidc, as Debian builds both."""
 
-import os
 import re
-import shutil
-from pathlib import Path
 
-from driver.case import MEMBER, STRANGER, PartyCase
-
-APACHE = "/usr/sbin/apache2"
+from apache import Apache
+from driver.case import MEMBER, STRANGER
 
 
-class ModAuthOpenidc(PartyCase):
-    recipe_name = "mod-auth-openidc"
-
-    @classmethod
-    def start(cls) -> None:
-        here, pages = Path(__file__).parent, cls.folder / "pages"
-        (pages / "staff").mkdir(parents=True)
-        shutil.copy(here / "httpd.conf", cls.folder)
-        for folder in (pages, pages / "staff"):
-            shutil.copy(here / "index.shtml", folder)
-        user = "User www-data\nGroup www-data\n" if os.geteuid() == 0 else ""
-        own = f'Listen 127.0.0.1:{cls.port}\n{user}DocumentRoot "{pages}"\n'
-        own += f'<Directory "{pages}">\nOptions +Includes\n</Directory>\n'
-        config = cls.client["configuration"] + cls.recipe.block("host.conf")
-        assert "OIDCUserInfoRefreshInterval 300" in config
-        # Nobody waits for five minutes here.
-        config = config.replace("OIDCUserInfoRefreshInterval 300", "OIDCUserInfoRefreshInterval 1")
-        (cls.folder / "host.conf").write_text(own + config)
-        command = [APACHE, "-d", str(cls.folder), "-f", "httpd.conf", "-DFOREGROUND"]
-        cls.run_process(command, f"{cls.url}/")
-
+class ModAuthOpenidc(Apache):
     def token(self, text: str) -> str:
         """The access token that the application is given."""
         found = re.search(r"token: <i>(\S+)</i>", text)

@@ -3,29 +3,12 @@
 import json
 import urllib.error
 import urllib.request
-from pathlib import Path
 
-from driver.case import MEMBER, STRANGER, PartyCase
-
-HERE = Path(__file__).parent
-# A short life: less to compile, less memory to manage.
-JVM = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"]
+from driver.case import MEMBER, STRANGER
+from spring import Spring
 
 
 class SpringBoot:
-    recipe_name = "spring-boot"
-    module = ""
-
-    @classmethod
-    def start(cls) -> None:
-        source = HERE / "src/main/java/org/example/SecurityConfiguration.java"
-        assert cls.recipe.block(source.name) == source.read_text(), f"the recipe shows another {source.name}"
-        config = f"{cls.client['configuration']}---\n{cls.recipe.block('application.yaml')}"
-        (cls.folder / "application.yaml").write_text(config)
-        jar = HERE / cls.module / "target" / f"{cls.module}-1.jar"
-        own = [f"--server.port={cls.port}", "--server.address=127.0.0.1"]
-        cls.run_process(["java", *JVM, "-jar", str(jar), *own], f"{cls.url}/")
-
     def test_1_login(self) -> None:
         browser = self.browser()
         page = self.assert_signs_in(browser, f"{self.url}/", MEMBER.email, "GROUP_staff", "Ada Lovelace")
@@ -74,16 +57,20 @@ class SpringBoot:
         self.assertTrue(any(url.startswith(f"{self.issuer}/logout?") for url, _ in page.steps), page)
         self.assert_signed_out(browser, f"{self.url}/")
 
-    def test_6_who_is_not_in_the_group_is_refused(self) -> None:
+    def test_6_back_channel(self) -> None:
+        """Whatever ends the session at the provider, Spring's own session ends too."""
+        self.assert_is_told_of_every_end(f"{self.url}/")
+
+    def test_7_who_is_not_in_the_group_is_refused(self) -> None:
         browser = self.browser(STRANGER)
         self.assert_signs_in(browser, f"{self.url}/", STRANGER.email)
         self.assertEqual(browser.open(f"{self.url}/staff").status, 403)
         self.assertEqual(browser.open(f"{self.url}/call/edit").status, 403)
 
 
-class Boot3(SpringBoot, PartyCase):
+class Boot3(SpringBoot, Spring):
     module, version = "boot3", 3
 
 
-class Boot4(SpringBoot, PartyCase):
+class Boot4(SpringBoot, Spring):
     module, version = "boot4", 4

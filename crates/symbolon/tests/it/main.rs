@@ -26,6 +26,7 @@ mod import_speed;
 mod keys;
 mod loadtest;
 mod loadtest_own;
+mod logout_kill;
 mod migrate;
 mod passwords;
 mod place;

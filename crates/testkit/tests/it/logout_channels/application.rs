@@ -16,6 +16,8 @@ struct State {
     answers: Vec<&'static str>,
     /// What it was sent: request line, headers and body.
     requests: Vec<String>,
+    /// Which of these it answered with 200.
+    taken: Vec<usize>,
 }
 
 /// The application.
@@ -37,13 +39,18 @@ impl Application {
     }
 
     /// It is back at an address where nobody listened.
-    pub(super) fn at(address: SocketAddr) -> Self {
-        Self::listen(TcpListener::bind(address).expect("the same port"), &[])
+    pub(super) fn at(address: SocketAddr, answers: &[&'static str]) -> Self {
+        Self::listen(TcpListener::bind(address).expect("the same port"), answers)
+    }
+
+    /// From now on it answers 200.
+    pub(super) fn recovers(&self) {
+        self.state.lock().expect("no panic").answers.clear();
     }
 
     fn listen(listener: TcpListener, answers: &[&'static str]) -> Self {
         let address = listener.local_addr().expect("an address");
-        let state = Arc::new(Mutex::new(State { answers: answers.to_vec(), requests: Vec::new() }));
+        let state = Arc::new(Mutex::new(State { answers: answers.to_vec(), ..State::default() }));
         let of_thread = Arc::clone(&state);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -78,6 +85,14 @@ impl Application {
         self.requests().iter().map(token).collect()
     }
 
+    /// The `sid` of each logout token that it took, in order of their texts.
+    pub(super) fn taken(&self) -> Vec<String> {
+        let (tokens, taken) = (self.tokens(), self.state.lock().expect("no panic").taken.clone());
+        let mut sids: Vec<String> = taken.into_iter().map(|number| sid(&tokens[number])).collect();
+        sids.sort_unstable();
+        sids
+    }
+
     /// Waits for so many tokens; the claims of each.
     pub(super) fn claims(&self, number: usize) -> Vec<Value> {
         wait_for("logout tokens", || self.requests().len() >= number);
@@ -100,7 +115,12 @@ fn serve(stream: TcpStream, state: &Mutex<State>) -> Option<()> {
     let answer = {
         let mut state = state.lock().expect("no panic");
         state.requests.push(head);
-        if state.answers.is_empty() { "200 OK" } else { state.answers.remove(0) }
+        let answer = if state.answers.is_empty() { "200 OK" } else { state.answers.remove(0) };
+        if answer == "200 OK" {
+            let number = state.requests.len() - 1;
+            state.taken.push(number);
+        }
+        answer
     };
     if answer == SILENCE {
         std::thread::sleep(Duration::from_secs(30));
@@ -137,9 +157,9 @@ pub(super) fn records(server: &TestServer, event: &str) -> Vec<Value> {
     found["audit_logs"].as_array().expect("records").clone()
 }
 
-/// The `sid` of an ID token.
-pub(super) fn sid(id_token: &str) -> String {
-    decode_jwt(id_token).1["sid"].as_str().expect("a sid").to_owned()
+/// The `sid` of an ID token or a logout token.
+pub(super) fn sid(token: &str) -> String {
+    decode_jwt(token).1["sid"].as_str().expect("a sid").to_owned()
 }
 
 /// A published key of the server verifies the token.

@@ -6,13 +6,14 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use symbolon_testkit::{Options, RelyingParty, TestServer};
 
-use super::application::{Application, SILENCE, happened, options, records, wait_for};
+use super::application::{Application, SILENCE, happened, options, records, sid, wait_for};
 
-/// Signs a person in at a client, and ends their sessions.
-fn end_one(server: &TestServer, client: &RelyingParty, email: &str) {
+/// Signs a person in at a client, and ends their sessions; the `sid` of what ended.
+fn end_one(server: &TestServer, client: &RelyingParty, email: &str) -> String {
     let (user, browser) = server.signed_in(email);
-    client.sign_in(&browser);
+    let tokens = client.sign_in(&browser);
     assert!(server.admin("DELETE", &format!("/users/{user}/sessions"), None).status < 300);
+    sid(tokens.id_token.as_deref().unwrap())
 }
 
 /// How the attempts of the given-up notices ended.
@@ -55,10 +56,39 @@ fn an_application_that_is_down_is_told_over_a_restart() {
     wait_for("a failure", || happened(&server, "logout.postponed") > 0);
     let issuer = server.issuer.clone();
     let server = server.restart(options().issuer(&issuer));
-    let application = Application::at(address);
+    let application = Application::at(address, &[]);
     server.clock.advance(Duration::from_secs(60));
     assert_eq!(application.claims(1).len(), 1);
     wait_for("its end", || happened(&server, "logout.delivered") == 1);
+}
+
+/// The provider is restarted twice, and the application comes back, fails after two, and comes back again.
+#[test]
+fn every_end_is_taken_once_over_restarts_of_both() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    drop(listener);
+    let server = TestServer::start_with(options());
+    let issuer = server.issuer.clone();
+    let uri = format!("http://{address}/logout");
+    let client = RelyingParty::register(&server, json!({ "backchannel_logout_uri": uri }));
+    let (_, stays) = server.signed_in("stays@example.com");
+    client.sign_in(&stays);
+    let mut ended: Vec<String> =
+        (0..5).map(|number| end_one(&server, &client, &format!("user{number}@example.com"))).collect();
+    ended.sort_unstable();
+    wait_for("a failure", || happened(&server, "logout.postponed") > 0);
+    let server = server.restart(options().issuer(&issuer));
+    let answers = [["200 OK"; 2].as_slice(), &["503 Service Unavailable"; 64]].concat();
+    let application = Application::at(address, &answers);
+    server.clock.advance(Duration::from_secs(60));
+    wait_for("two ends", || happened(&server, "logout.delivered") == 2);
+    wait_for("a refusal", || happened(&server, "logout.postponed") > 0);
+    let server = server.restart(options().issuer(&issuer));
+    application.recovers();
+    server.clock.advance(Duration::from_secs(60));
+    wait_for("the others", || happened(&server, "logout.delivered") == 3);
+    assert_eq!(application.taken(), ended);
 }
 
 #[test]

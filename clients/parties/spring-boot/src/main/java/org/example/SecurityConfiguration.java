@@ -42,6 +42,7 @@ class SecurityConfiguration {
                 .anyRequest().authenticated())
             .oauth2Login(Customizer.withDefaults())
             .logout(own -> own.logoutSuccessHandler(logout))
+            .oidcLogout(theirs -> theirs.backChannel(Customizer.withDefaults()))
             .build();
     }
 

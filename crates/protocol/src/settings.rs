@@ -147,6 +147,10 @@ pub struct IssuerSettings {
     /// For how many days a browser in which a second factor was proven may stand in for it; 0: for none.
     #[serde(skip_serializing_if = "is_never")]
     pub remember_device_days: u32,
+    /// How many accounts may be signed in in one browser at once. With 1, whoever signs in as somebody else ends the session
+    /// before. Not written while it is the default, so that nodes of earlier versions read the settings.
+    #[serde(skip_serializing_if = "is_usual_accounts")]
+    pub accounts_per_browser: u8,
     /// Who may open an account; without it nobody, and in development mode everybody. Not written while it is unset, so that
     /// nodes of earlier versions read the settings.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -170,6 +174,16 @@ pub struct IssuerSettings {
     /// change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outlived: Option<EarlierLifetime>,
+}
+
+/// How many accounts may be signed in in one browser, where the issuer says nothing else.
+const USUAL_ACCOUNTS: u8 = 5;
+/// The most accounts of one browser that an issuer may allow: their sessions' ids are in one cookie.
+pub const MOST_ACCOUNTS: u8 = 10;
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_usual_accounts(number: &u8) -> bool {
+    *number == USUAL_ACCOUNTS
 }
 
 const fn is_zero(number: &u8) -> bool {
@@ -305,6 +319,7 @@ impl Default for IssuerSettings {
             sign_in_page: SignInPage::default(),
             offer_passkey: true,
             remember_device_days: 0,
+            accounts_per_browser: USUAL_ACCOUNTS,
             registration: None,
             registration_puzzle: 0,
             default_language: UiLocale::default(),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::response::Response;
+use symbolon_protocol::authorize::AnotherAccount;
 use symbolon_protocol::authorize::decide::denied;
 use symbolon_protocol::consent::Consent;
 use symbolon_protocol::error::OAuthError;
@@ -12,6 +13,7 @@ use symbolon_protocol::refusal::{Details, Reason, Refusal};
 use symbolon_protocol::session::{Session, SessionId};
 
 use crate::authorize::{refuse, resume};
+use crate::browser_accounts::{BrowserAccounts, may_have_others};
 use crate::interaction::{Interaction, Page, PendingAuthorization, RequestingClient, session_of};
 use crate::login_page;
 use symbolon_app::audit::RefusedRequest;
@@ -41,13 +43,29 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
         Some("allow") => allow(call, interaction, (id, &session)).await,
         Some("deny") => deny(call, &interaction.pending, &session).await,
         // The person at the page is not the session's user, and wants to sign in.
-        Some("switch") => login_page::show_to_another(&call.context, interaction).await,
+        Some("switch") => switch(call, interaction, id).await,
         decision => {
             let details = Details::of("decision").sent(decision.unwrap_or_default());
             let description = "decision must be allow, deny or switch";
             Err(OAuthError::invalid_request(Reason::PageFormInvalid, description).about(details).into())
         }
     }
+}
+
+/// The person signs in, or chooses among the accounts of the browser where there are several.
+async fn switch(
+    call: &mut Call,
+    mut interaction: Interaction<PendingAuthorization>,
+    id: SessionId,
+) -> Result<Response, Failure> {
+    let Call { context, received, durable, .. } = &mut *call;
+    if !may_have_others(context, received)
+        || BrowserAccounts::of(context, received, durable).await?.others.is_empty()
+    {
+        return login_page::show_to_another(context, interaction).await;
+    }
+    interaction.begin_for_another(context, AnotherAccount::Choose);
+    resume(call, interaction, Some(id), Page::Consent).await
 }
 
 /// Notes that the form is not accepted, though the person is only asked again.

@@ -7,6 +7,7 @@ fn frame(place: AccountPlace) -> AccountFrame {
     AccountFrame {
         place,
         prefix: String::new(),
+        may_switch: true,
         user_name: HOSTILE.into(),
         csrf: HOSTILE.into(),
         notice: Some(AccountNotice::Invalid(HOSTILE.into())),

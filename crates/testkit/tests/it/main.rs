@@ -20,6 +20,7 @@ mod authorize;
 mod bad_input;
 mod bodies;
 mod branding;
+mod browser_accounts;
 mod claims;
 mod client_authentication;
 mod client_credentials;

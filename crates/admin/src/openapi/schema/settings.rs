@@ -1,6 +1,7 @@
 //! Settings of an issuer.
 
 use serde_json::{Value, json};
+use symbolon_protocol::settings::MOST_ACCOUNTS;
 use symbolon_protocol::sign_in::puzzle;
 use symbolon_protocol::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
 use symbolon_protocol::ui_locale::UiLocale;
@@ -64,6 +65,7 @@ pub(super) fn settings() -> Schemas {
             ("sign_in_page", json!({ "type": "string", "enum": ["all_at_once", "identifier_first"] })),
             ("offer_passkey", flag()),
             ("remember_device_days", number()),
+            ("accounts_per_browser", json!({ "type": "integer", "minimum": 1, "maximum": MOST_ACCOUNTS })),
             ("registration", registration()),
             ("registration_puzzle", json!({ "type": "integer", "minimum": 0, "maximum": puzzle::MOST_BITS })),
             ("branding", branding()),

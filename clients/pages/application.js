@@ -45,6 +45,16 @@ export async function set(settings) {
   if (response.status !== 200) throw new Error(`the settings were refused: ${await response.text()}`);
 }
 
+/** Creates a user. */
+export async function createUser(user) {
+  const response = await fetch(`${fixtures.base_url}/api/admin/users`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${fixtures.admin_secret}`, "content-type": "application/json" },
+    body: JSON.stringify(user),
+  });
+  if (response.status !== 201) throw new Error(`the user was refused: ${await response.text()}`);
+}
+
 async function register(origin) {
   const response = await fetch(`${fixtures.base_url}/api/admin/clients`, {
     method: "POST",

@@ -9,7 +9,7 @@ use symbolon_protocol::authorize::request::{AuthorizationRequest, Rejection};
 use symbolon_protocol::authorize::response::{self, AuthorizationResponse, Issuance};
 use symbolon_protocol::authorize::{AnotherAccount, Decision, decide};
 use symbolon_protocol::client::Client;
-use symbolon_protocol::consent::Consent;
+use symbolon_protocol::consent::{Consent, ConsentTerms};
 use symbolon_protocol::encoded;
 use symbolon_protocol::error::{ErrorCode, OAuthError};
 use symbolon_protocol::event::Event;
@@ -358,13 +358,15 @@ impl AuthorizationAttempt<'_> {
 
     async fn decide(&self, loaded: &LoadedRequest<'_>) -> Result<Decision, Failure> {
         let Context { app, issuer, .. } = self.context;
-        let LoadedRequest { request, client, hint, found, now, .. } = loaded;
+        let LoadedRequest { request, client, hint, found, settings, now } = loaded;
         let consent: Option<Consent> = match &found.session {
             Some(session) if !client.skip_consent => {
                 app.store.consent(&issuer.id, &session.user, &client.client_id).await?
             }
             _ => None,
         };
+        let terms = ConsentTerms::of(settings, &client.settings);
+        let consent = consent.filter(|consent| terms.are_met_by(consent, *now));
         let so_far = self.so_far.map(PendingAuthorization::so_far);
         let signed_in = found.signed_in(consent.as_ref());
         Ok(decide(request, client, signed_in, hint, so_far.unwrap_or_default(), *now))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::response::Response;
 use symbolon_protocol::authorize::AnotherAccount;
 use symbolon_protocol::authorize::decide::denied;
-use symbolon_protocol::consent::Consent;
+use symbolon_protocol::consent::ConsentTerms;
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::params::Params;
@@ -85,8 +85,9 @@ async fn allow(
     let client = RequestingClient::of(context, &interaction.pending).await?.client;
     // An interaction that was sealed before the consent page was shown has no scopes.
     if let Some(scopes) = interaction.pending.scopes.clone() {
-        let consent = Consent { scope: scopes.clone(), granted_at: app.now() };
-        if app.store.allow(&issuer.id, &session.user, &client.client_id, consent).await? {
+        let terms = ConsentTerms::of(&issuer.settings.load(), &client.settings);
+        let given = terms.give(scopes.clone(), app.now());
+        if app.store.allow(&issuer.id, &session.user, &client.client_id, given).await? {
             context.audit(Event::ConsentGranted, Some(&session.user), Some(&client.client_id));
             interaction.pending.allowed = Some((session.user.clone(), scopes));
         }

@@ -63,6 +63,8 @@ pub(crate) fn document(settings: &IssuerSettings) -> Map<String, Value> {
     document.entry("accounts_per_browser").or_insert_with(|| accounts.into());
     document.entry("self_deletion").or_insert(Value::Bool(false));
     document.entry("session_management").or_insert(Value::Bool(false));
+    document.entry("consent_version").or_insert_with(|| 0.into());
+    document.entry("consent_lifetime_seconds").or_insert(Value::Null);
     document.entry("registration").or_insert(Value::Null);
     document.entry("registration_puzzle").or_insert_with(|| 0.into());
     document.entry("branding").or_insert_with(|| Value::Object(Map::new()));
@@ -157,6 +159,10 @@ pub(crate) fn check(settings: &IssuerSettings) -> Result<(), AdminError> {
     }
     if !(1..=MOST_ACCOUNTS).contains(&settings.accounts_per_browser) {
         return Err(AdminError::invalid(format!("accounts_per_browser must be 1 to {MOST_ACCOUNTS}")));
+    }
+    let longest_consent = LONGEST_LIFE.as_secs();
+    if settings.consent_lifetime_seconds.is_some_and(|life| !(60..=longest_consent).contains(&life)) {
+        return Err(AdminError::invalid(format!("consent_lifetime_seconds must be 60 to {longest_consent}")));
     }
     if settings.password_work_kib.is_some_and(|work| work > MOST_PASSWORD_WORK_KIB) {
         return Err(AdminError::invalid(format!(

@@ -26,6 +26,7 @@ mod client_authentication;
 mod client_credentials;
 mod client_secrets;
 mod connections;
+mod consent_terms;
 mod corpus;
 mod cors;
 mod durability;

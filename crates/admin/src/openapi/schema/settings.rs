@@ -66,6 +66,8 @@ pub(super) fn settings() -> Schemas {
             ("offer_passkey", flag()),
             ("remember_device_days", number()),
             ("accounts_per_browser", json!({ "type": "integer", "minimum": 1, "maximum": MOST_ACCOUNTS })),
+            ("consent_version", number()),
+            ("consent_lifetime_seconds", optional(&seconds())),
             ("registration", registration()),
             ("registration_puzzle", json!({ "type": "integer", "minimum": 0, "maximum": puzzle::MOST_BITS })),
             ("branding", branding()),

@@ -22,7 +22,7 @@ struct Case {
 
 impl Case {
     fn new(changes: &[(&'static str, &'static str)]) -> Self {
-        let consent = Consent { scope: scope("openid profile offline_access"), granted_at: NOW };
+        let consent = Consent::new(scope("openid profile offline_access"), NOW);
         Self {
             changes: changes.to_vec(),
             client: client(),
@@ -269,7 +269,7 @@ fn prompt_consent_forces_one_page_but_not_for_clients_that_skip_it() {
 fn offline_access_needs_refresh_tokens_and_consent() {
     let asked = ("scope", "openid offline_access");
     let never_asked = |case: &mut Case| {
-        case.consent = Some(Consent { scope: scope("openid profile"), granted_at: NOW });
+        case.consent = Some(Consent::new(scope("openid profile"), NOW));
     };
     Case::new(&[asked]).issues("openid offline_access");
     Case::new(&[asked, NONE]).issues("openid offline_access");

@@ -253,6 +253,8 @@ security_codes_new = الحصول على رموز جديدة
 
 sessions_this = هذا المتصفّح
 sessions_other = متصفّح آخر
+sessions_device = الجهاز
+sessions_address = بدأت من العنوان
 sessions_begun = البداية
 sessions_used = آخر استخدام
 sessions_signed_in = تسجيل الدخول

@@ -240,6 +240,8 @@ security_codes_new = Neue Codes holen
 
 sessions_this = Dieser Browser
 sessions_other = Ein anderer Browser
+sessions_device = Gerät
+sessions_address = Begonnen von der Adresse
 sessions_begun = Begonnen
 sessions_used = Zuletzt benutzt
 sessions_signed_in = Angemeldet

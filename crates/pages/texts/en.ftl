@@ -255,6 +255,8 @@ security_codes_new = Get new codes
 
 sessions_this = This browser
 sessions_other = Another browser
+sessions_device = Device
+sessions_address = Began from the address
 sessions_begun = Begun
 sessions_used = Last used
 sessions_signed_in = Signed in

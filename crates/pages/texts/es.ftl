@@ -240,6 +240,8 @@ security_codes_new = Obtener códigos nuevos
 
 sessions_this = Este navegador
 sessions_other = Otro navegador
+sessions_device = Dispositivo
+sessions_address = Iniciada desde la dirección
 sessions_begun = Comienzo
 sessions_used = Último uso
 sessions_signed_in = Inicio de sesión

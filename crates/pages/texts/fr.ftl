@@ -240,6 +240,8 @@ security_codes_new = Obtenir de nouveaux codes
 
 sessions_this = Ce navigateur
 sessions_other = Un autre navigateur
+sessions_device = Appareil
+sessions_address = Ouverte depuis l’adresse
 sessions_begun = Début
 sessions_used = Dernière utilisation
 sessions_signed_in = Connexion

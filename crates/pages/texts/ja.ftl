@@ -237,6 +237,8 @@ security_codes_new = 新しいコードを取得
 
 sessions_this = このブラウザー
 sessions_other = 別のブラウザー
+sessions_device = デバイス
+sessions_address = 開始時のアドレス
 sessions_begun = 開始
 sessions_used = 最終使用
 sessions_signed_in = サインイン

@@ -1,10 +1,11 @@
 //! Beginning a session in a browser, in place of the one that it has of the same user, or beside those of others.
 
-use http::HeaderValue;
+use http::{HeaderValue, header};
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{ClientId, Sid};
 use symbolon_protocol::revocation::{SessionEnd, Tombstone};
 use symbolon_protocol::session::{Amr, Session, SessionId};
+use symbolon_protocol::session_origin::{SessionOrigin, device};
 use symbolon_protocol::user::User;
 use symbolon_store::Durable;
 use symbolon_store::shard::{ShardKind, sid_of};
@@ -138,6 +139,7 @@ async fn open(
     let mut others = present.into_all();
     others.retain(|account| account.session.user != user.id);
     let beyond = others.split_off(others.len().min(most(context) - 1));
+    note_origin(context, received, &session).await;
     if let Some(before) = before {
         hand_over(context, &before, dropped, durable).await?;
     }
@@ -150,6 +152,16 @@ async fn open(
     session_quota::enforce(&call.context, &user.id).await;
     let others = others.into_iter().map(|account| account.id).collect();
     Ok(Some(Begun { id, session, others }))
+}
+
+/// Notes where a session begins. It is for the eyes of its person alone, so nobody is refused because it could not be.
+async fn note_origin(context: &Context, received: &Received, session: &Session) {
+    let Context { app, issuer, remote, .. } = context;
+    let user_agent = received.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok());
+    let origin = SessionOrigin { device: user_agent.and_then(device), address: Some(*remote) };
+    if let Err(error) = app.store.note_origin(&issuer.id, session, &origin).await {
+        tracing::warn!(%error, "where a session began is not noted");
+    }
 }
 
 /// The session that a sign-in begins now.

@@ -63,6 +63,8 @@ fn sessions() -> SessionsPage {
     let session = |is_this| SessionView {
         sid: HOSTILE.into(),
         is_this,
+        device: Some(HOSTILE.into()),
+        address: Some(HOSTILE.into()),
         begun: 0,
         signed_in: 90_000,
         used: 90_000,

@@ -59,6 +59,16 @@ export async function putLogo(path, type, body) {
   return (await response.json()).logo;
 }
 
+/** Creates a user. */
+export async function createUser(user) {
+  const response = await fetch(`${fixtures.base_url}/api/admin/users`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${fixtures.admin_secret}`, "content-type": "application/json" },
+    body: JSON.stringify(user),
+  });
+  if (response.status !== 201) throw new Error(`the user was refused: ${await response.text()}`);
+}
+
 async function register(origin) {
   const response = await fetch(`${fixtures.base_url}/api/admin/clients`, {
     method: "POST",

@@ -6,9 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use symbolon_pages::{
-    Brand, ConsentPage, ErrorPage, FormPostPage, IndexPage, Language, LoggedOutPage, LoginError, LoginPage,
-    LoginStage, LoginWays, LogoutPage, PasskeyPrompt, RenderError, ScopeView, SilentCallbackPage,
-    WalkThroughPage, assets,
+    AccountChoice, Brand, ConsentPage, ErrorPage, FormPostPage, IndexPage, Language, LoggedOutPage,
+    LoginError, LoginPage, LoginStage, LoginWays, LogoutPage, PasskeyPrompt, RenderError, ScopeView,
+    SelectAccountPage, SilentCallbackPage, WalkThroughPage, assets,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -40,7 +40,9 @@ fn pages() -> Vec<(&'static str, Result<String, RenderError>)> {
         ("login-with-logo", login(None, None).render_for("", &brand())),
         ("consent", consent().render()),
         ("consent-with-logo", consent().render_for("", &brand())),
-        ("logout", logout().render()),
+        ("select-account", select_account().render()),
+        ("logout", logout(&[]).render()),
+        ("logout-several", logout(&["charles@example.com"]).render()),
         ("logged-out", logged_out(None).render()),
         ("logged-out-return", logged_out(Some("https://app.example/")).render()),
         ("error", error().render()),
@@ -123,11 +125,35 @@ fn consent() -> ConsentPage {
     }
 }
 
-fn logout() -> LogoutPage {
+fn select_account() -> SelectAccountPage {
+    let account = |name: Option<&str>, login_name: &str, is_in_use| AccountChoice {
+        sid: format!("sid of {login_name}"),
+        name: name.map(Into::into),
+        login_name: login_name.into(),
+        is_in_use,
+    };
+    SelectAccountPage {
+        language: Language::English,
+        issuer_name: "Symbolon".into(),
+        client_name: "Pottery Atlas".into(),
+        client_uri: None,
+        client_logo: None,
+        accounts: vec![
+            account(Some("Ada Lovelace"), "ada@example.com", true),
+            account(None, "charles@example.com", false),
+        ],
+        action: "/select-account".into(),
+        transaction: "t-1".into(),
+        csrf: "c-1".into(),
+    }
+}
+
+fn logout(others: &[&str]) -> LogoutPage {
     LogoutPage {
         language: Language::English,
         issuer_name: "Symbolon".into(),
         user_name: Some("ada@example.com".into()),
+        others: others.iter().map(|name| (*name).to_owned()).collect(),
         client_name: Some("Pottery Atlas".into()),
         applications: vec!["Kiln Calendar".into(), "Glaze Shop".into()],
         action: "/logout".into(),
@@ -143,6 +169,7 @@ fn logged_out(return_uri: Option<&str>) -> LoggedOutPage {
         return_uri: return_uri.map(Into::into),
         client_name: Some("Pottery Atlas".into()),
         frames: Vec::new(),
+        others: Vec::new(),
         leads_on_to: None,
     }
 }

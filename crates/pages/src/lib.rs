@@ -9,7 +9,7 @@
 //! |---|---|
 //! | all | `style-src 'self'; img-src 'self'` |
 //! | all but [`SilentCallbackPage`] | `frame-ancestors 'none'` |
-//! | [`LoginPage`], [`EmailCodePage`], [`PasskeyOfferPage`], [`ConsentPage`], [`LogoutPage`] | `script-src 'self'`; no `form-action`: browsers apply it to the redirects after a form too, also those that the client makes |
+//! | [`LoginPage`], [`EmailCodePage`], [`PasskeyOfferPage`], [`SelectAccountPage`], [`ConsentPage`], [`LogoutPage`] | `script-src 'self'`; no `form-action`: browsers apply it to the redirects after a form too, also those that the client makes |
 //! | the account pages | `script-src 'self'; form-action 'self'` |
 //! | [`FormPostPage`] | `script-src 'self'`, no `form-action` |
 //! | [`WalkThroughPage`] | `script-src 'self'; connect-src 'self' ISSUER; frame-src 'self' ISSUER` |
@@ -42,6 +42,7 @@ mod password_field;
 mod recovery;
 mod registration;
 mod second_factor;
+mod select_account;
 mod sign_in;
 mod sign_out;
 mod walkthrough;
@@ -72,6 +73,7 @@ pub use password_field::{NewPassword, PasswordFault};
 pub use recovery::{ForgotPasswordPage, RecoveryError, ResetPasswordPage};
 pub use registration::{FieldKind, FormField, PuzzleView, RegisterError, RegisterPage};
 pub use second_factor::{RecoveryCodesPage, SecondFactorError, SecondFactorPage, SecondFactorSetup};
+pub use select_account::{AccountChoice, SelectAccountPage};
 pub use sign_in::{ConsentPage, LoginError, LoginPage, LoginStage, LoginWays, ProviderButton, ScopeView};
 pub use sign_out::{CheckSessionPage, LoggedOutPage, LogoutPage};
 pub use walkthrough::{SilentCallbackPage, WalkThroughPage};

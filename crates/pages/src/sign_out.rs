@@ -6,7 +6,7 @@ use crate::page::{is_linkable, page};
 use crate::{Language, RenderError};
 
 /// Asks whether the user wants to sign out (RP-Initiated Logout 1.0 section 2: the provider SHOULD ask), by
-/// `POST action` with `decision` = `confirm` or `cancel`, `transaction`, `csrf_token`.
+/// `POST action` with `decision` = `confirm`, `all` or `cancel`, `transaction`, `csrf_token`.
 #[derive(Template)]
 #[template(path = "logout.html")]
 pub struct LogoutPage {
@@ -16,6 +16,8 @@ pub struct LogoutPage {
     pub issuer_name: String,
     /// Who is signed in.
     pub user_name: Option<String>,
+    /// Who is signed in in this browser besides; all of them can be signed out at once.
+    pub others: Vec<String>,
     /// The client that asked for the logout, if it is known.
     pub client_name: Option<String>,
     /// The other applications that are told of the logout.
@@ -43,6 +45,8 @@ pub struct LoggedOutPage {
     /// The addresses of frames by which applications sign the user out (Front-Channel Logout 1.0 section 2). Their origins
     /// must be in the page's policy.
     pub frames: Vec<String>,
+    /// Who is still signed in in this browser.
+    pub others: Vec<String>,
     /// Where the page leads on to when the frames have loaded, or after two seconds. The answer's `Refresh` header leads
     /// there too, for browsers that run no scripts.
     pub leads_on_to: Option<String>,

@@ -66,11 +66,32 @@ fn consent() -> ConsentPage {
     }
 }
 
+fn select_account() -> SelectAccountPage {
+    let account = |name: Option<&str>, is_in_use| AccountChoice {
+        sid: HOSTILE.into(),
+        name: name.map(Into::into),
+        login_name: HOSTILE.into(),
+        is_in_use,
+    };
+    SelectAccountPage {
+        language: Language::English,
+        issuer_name: HOSTILE.into(),
+        client_name: HOSTILE.into(),
+        client_uri: Some(format!("https://app.example/{HOSTILE}")),
+        client_logo: Some(format!("data:image/png;base64,{HOSTILE}")),
+        accounts: vec![account(Some(HOSTILE), true), account(None, false)],
+        action: "/select-account".into(),
+        transaction: HOSTILE.into(),
+        csrf: HOSTILE.into(),
+    }
+}
+
 fn logout() -> LogoutPage {
     LogoutPage {
         language: Language::English,
         issuer_name: HOSTILE.into(),
         user_name: Some(HOSTILE.into()),
+        others: vec![HOSTILE.into()],
         client_name: Some(HOSTILE.into()),
         applications: vec![HOSTILE.into(), "Shop".into()],
         action: "/logout".into(),
@@ -86,6 +107,7 @@ fn logged_out(return_uri: &str) -> LoggedOutPage {
         return_uri: Some(return_uri.into()),
         client_name: None,
         frames: vec![format!("https://app.example/out?{HOSTILE}")],
+        others: vec![HOSTILE.into()],
         leads_on_to: Some(return_uri.into()),
     }
 }
@@ -134,6 +156,7 @@ fn pages() -> Vec<(&'static str, String)> {
     pages.extend([
         ("login", login(Some(LoginError::InvalidCredentials)).render().unwrap()),
         ("consent", consent().render().unwrap()),
+        ("select-account", select_account().render().unwrap()),
         ("logout", logout().render().unwrap()),
         ("logged-out", logged_out(&format!("https://app.example/{HOSTILE}")).render().unwrap()),
         ("error", error.render().unwrap()),

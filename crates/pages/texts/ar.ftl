@@ -89,6 +89,10 @@ recovery_codes_title = رموز الاسترداد الخاصة بك
 recovery_codes_text = احتفظ بهذه الرموز في مكان آمن. إذا فقدت هاتفك، فيمكنك تسجيل الدخول بكل رمز منها مرة واحدة. لن تُعرض مرة أخرى.
 recovery_codes_continue = احتفظتُ بها
 
+select_account_title = اختر حسابًا
+select_account_in_use = قيد الاستخدام الآن
+select_account_other = استخدام حساب آخر
+
 consent_title = هل تسمح لتطبيق { $client }؟
 consent_asks = يطلب { $client } ما يلي:
 consent_signed_in = تم تسجيل الدخول باسم { $user }
@@ -117,8 +121,12 @@ logout_signed_in = تم تسجيل الدخول باسم { $user }
 logout_applications = سيتم تسجيل خروجك أيضًا من هذه التطبيقات:
 logout_confirm = تسجيل الخروج
 logout_cancel = البقاء مسجَّلًا
+logout_others = حسابات أخرى مسجَّل دخولها في هذا المتصفح:
+logout_one = تسجيل الخروج من هذا الحساب
+logout_all = تسجيل الخروج من جميع الحسابات
 logged_out_title = تم تسجيل خروجك
 logged_out_text = يمكنك إغلاق هذه النافذة بأمان.
+logged_out_others = حسابات ما زال دخولها مسجَّلًا في هذا المتصفح:
 logged_out_return = العودة إلى { $client }
 
 error_request = لا يمكن إكمال هذا الطلب
@@ -158,6 +166,7 @@ account_nav_sessions = الجلسات
 account_nav_applications = التطبيقات
 account_nav_data = بياناتك
 account_sign_out = تسجيل الخروج
+account_switch = تبديل الحساب
 account_lead_profile = اسمك وما هو معروف عنك غير ذلك
 account_lead_password = تغيير كلمة المرور التي تسجّل الدخول بها
 account_lead_security = تسجيل الدخول بلا كلمة مرور، أو برمز إضافي معها
@@ -244,6 +253,8 @@ security_codes_new = الحصول على رموز جديدة
 
 sessions_this = هذا المتصفّح
 sessions_other = متصفّح آخر
+sessions_device = الجهاز
+sessions_address = بدأت من العنوان
 sessions_begun = البداية
 sessions_used = آخر استخدام
 sessions_signed_in = تسجيل الدخول

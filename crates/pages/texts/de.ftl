@@ -76,6 +76,10 @@ recovery_codes_title = Ihre Wiederherstellungscodes
 recovery_codes_text = Bewahren Sie diese Codes an einem sicheren Ort auf. Wenn Sie Ihr Telefon verlieren, können Sie sich mit jedem davon einmal anmelden. Sie werden nicht noch einmal angezeigt.
 recovery_codes_continue = Ich habe sie aufbewahrt
 
+select_account_title = Konto auswählen
+select_account_in_use = gerade in Gebrauch
+select_account_other = Anderes Konto verwenden
+
 consent_title = { $client } erlauben?
 consent_asks = { $client } möchte:
 consent_signed_in = Angemeldet als { $user }
@@ -104,8 +108,12 @@ logout_signed_in = Angemeldet als { $user }
 logout_applications = Sie werden auch bei diesen Anwendungen abgemeldet:
 logout_confirm = Abmelden
 logout_cancel = Angemeldet bleiben
+logout_others = In diesem Browser sind außerdem angemeldet:
+logout_one = Von diesem Konto abmelden
+logout_all = Von allen Konten abmelden
 logged_out_title = Sie sind abgemeldet
 logged_out_text = Sie können dieses Fenster jetzt schließen.
+logged_out_others = In diesem Browser sind noch angemeldet:
 logged_out_return = Zurück zu { $client }
 
 error_request = Diese Anfrage kann nicht ausgeführt werden
@@ -145,6 +153,7 @@ account_nav_sessions = Sitzungen
 account_nav_applications = Anwendungen
 account_nav_data = Ihre Daten
 account_sign_out = Abmelden
+account_switch = Konto wechseln
 account_lead_profile = Ihr Name und was sonst über Sie bekannt ist
 account_lead_password = Das Passwort ändern, mit dem Sie sich anmelden
 account_lead_security = Ohne Passwort anmelden oder zusätzlich mit einem Code
@@ -231,6 +240,8 @@ security_codes_new = Neue Codes holen
 
 sessions_this = Dieser Browser
 sessions_other = Ein anderer Browser
+sessions_device = Gerät
+sessions_address = Begonnen von der Adresse
 sessions_begun = Begonnen
 sessions_used = Zuletzt benutzt
 sessions_signed_in = Angemeldet

@@ -84,6 +84,10 @@ recovery_codes_title = Your recovery codes
 recovery_codes_text = Keep these codes in a safe place. If you lose your phone, each of them signs you in once. They are not shown again.
 recovery_codes_continue = I have kept them
 
+select_account_title = Choose an account
+select_account_in_use = in use now
+select_account_other = Use another account
+
 consent_title = Allow { $client }?
 # A list of the texts scope_... follows.
 consent_asks = { $client } would like to:
@@ -113,8 +117,14 @@ logout_signed_in = Signed in as { $user }
 logout_applications = You will be signed out of these applications too:
 logout_confirm = Sign out
 logout_cancel = Stay signed in
+# A list of the names of accounts follows.
+logout_others = Also signed in in this browser:
+logout_one = Sign out of this account
+logout_all = Sign out of all accounts
 logged_out_title = You are signed out
 logged_out_text = It is safe to close this window.
+# A list of the names of accounts follows.
+logged_out_others = Still signed in in this browser:
 logged_out_return = Return to { $client }
 
 error_request = This request cannot be completed
@@ -155,6 +165,7 @@ account_nav_sessions = Sessions
 account_nav_applications = Applications
 account_nav_data = Your data
 account_sign_out = Sign out
+account_switch = Switch account
 account_lead_profile = Your name, and what else is known about you
 account_lead_password = Change the password that you sign in with
 account_lead_security = Sign in without a password, or with a code besides it
@@ -244,6 +255,8 @@ security_codes_new = Get new codes
 
 sessions_this = This browser
 sessions_other = Another browser
+sessions_device = Device
+sessions_address = Began from the address
 sessions_begun = Begun
 sessions_used = Last used
 sessions_signed_in = Signed in

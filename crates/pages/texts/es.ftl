@@ -76,6 +76,10 @@ recovery_codes_title = Sus códigos de recuperación
 recovery_codes_text = Guarde estos códigos en un lugar seguro. Si pierde su teléfono, con cada uno de ellos podrá iniciar sesión una vez. No se volverán a mostrar.
 recovery_codes_continue = Los he guardado
 
+select_account_title = Elija una cuenta
+select_account_in_use = en uso ahora
+select_account_other = Usar otra cuenta
+
 consent_title = ¿Permitir el acceso a { $client }?
 consent_asks = { $client } desea:
 consent_signed_in = Ha iniciado sesión como { $user }
@@ -104,8 +108,12 @@ logout_signed_in = Ha iniciado sesión como { $user }
 logout_applications = También se cerrará su sesión en estas aplicaciones:
 logout_confirm = Cerrar sesión
 logout_cancel = Mantener la sesión
+logout_others = En este navegador también hay sesión iniciada con:
+logout_one = Cerrar la sesión de esta cuenta
+logout_all = Cerrar la sesión de todas las cuentas
 logged_out_title = Ha cerrado la sesión
 logged_out_text = Ya puede cerrar esta ventana.
+logged_out_others = En este navegador sigue habiendo sesión iniciada con:
 logged_out_return = Volver a { $client }
 
 error_request = No se puede completar esta solicitud
@@ -145,6 +153,7 @@ account_nav_sessions = Sesiones
 account_nav_applications = Aplicaciones
 account_nav_data = Sus datos
 account_sign_out = Cerrar sesión
+account_switch = Cambiar de cuenta
 account_lead_profile = Su nombre y lo demás que se sabe de usted
 account_lead_password = Cambiar la contraseña con la que inicia sesión
 account_lead_security = Iniciar sesión sin contraseña, o además con un código
@@ -231,6 +240,8 @@ security_codes_new = Obtener códigos nuevos
 
 sessions_this = Este navegador
 sessions_other = Otro navegador
+sessions_device = Dispositivo
+sessions_address = Iniciada desde la dirección
 sessions_begun = Comienzo
 sessions_used = Último uso
 sessions_signed_in = Inicio de sesión

@@ -76,6 +76,10 @@ recovery_codes_title = Vos codes de récupération
 recovery_codes_text = Conservez ces codes en lieu sûr. Si vous perdez votre téléphone, chacun d’eux vous permet de vous connecter une fois. Ils ne seront plus affichés.
 recovery_codes_continue = Je les ai conservés
 
+select_account_title = Choisissez un compte
+select_account_in_use = utilisé actuellement
+select_account_other = Utiliser un autre compte
+
 consent_title = Autoriser { $client } ?
 consent_asks = { $client } souhaite :
 consent_signed_in = Connecté en tant que { $user }
@@ -104,8 +108,12 @@ logout_signed_in = Connecté en tant que { $user }
 logout_applications = Vous serez également déconnecté de ces applications :
 logout_confirm = Se déconnecter
 logout_cancel = Rester connecté
+logout_others = Également connectés dans ce navigateur :
+logout_one = Se déconnecter de ce compte
+logout_all = Se déconnecter de tous les comptes
 logged_out_title = Vous êtes déconnecté
 logged_out_text = Vous pouvez fermer cette fenêtre.
+logged_out_others = Encore connectés dans ce navigateur :
 logged_out_return = Retourner à { $client }
 
 error_request = Cette demande ne peut pas aboutir
@@ -145,6 +153,7 @@ account_nav_sessions = Sessions
 account_nav_applications = Applications
 account_nav_data = Vos données
 account_sign_out = Se déconnecter
+account_switch = Changer de compte
 account_lead_profile = Votre nom, et ce que l’on sait d’autre sur vous
 account_lead_password = Changer le mot de passe avec lequel vous vous connectez
 account_lead_security = Se connecter sans mot de passe, ou avec un code en plus
@@ -231,6 +240,8 @@ security_codes_new = Obtenir de nouveaux codes
 
 sessions_this = Ce navigateur
 sessions_other = Un autre navigateur
+sessions_device = Appareil
+sessions_address = Ouverte depuis l’adresse
 sessions_begun = Début
 sessions_used = Dernière utilisation
 sessions_signed_in = Connexion

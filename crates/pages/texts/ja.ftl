@@ -73,6 +73,10 @@ recovery_codes_title = リカバリーコード
 recovery_codes_text = これらのコードを安全な場所に保管してください。スマートフォンを紛失した場合、それぞれのコードで 1 回ずつサインインできます。コードが再び表示されることはありません。
 recovery_codes_continue = 保管しました
 
+select_account_title = アカウントを選択
+select_account_in_use = 現在使用中
+select_account_other = 別のアカウントを使用
+
 consent_title = { $client } に許可しますか？
 consent_asks = { $client } は次の許可を求めています。
 consent_signed_in = { $user } としてサインインしています
@@ -101,8 +105,12 @@ logout_signed_in = { $user } としてサインインしています
 logout_applications = 次のアプリケーションからもサインアウトします：
 logout_confirm = サインアウト
 logout_cancel = サインインしたままにする
+logout_others = このブラウザでは次のアカウントもサインインしています：
+logout_one = このアカウントからサインアウト
+logout_all = すべてのアカウントからサインアウト
 logged_out_title = サインアウトしました
 logged_out_text = このウィンドウは閉じてかまいません。
+logged_out_others = このブラウザでは次のアカウントが引き続きサインインしています：
 logged_out_return = { $client } に戻る
 
 error_request = このリクエストは完了できません
@@ -142,6 +150,7 @@ account_nav_sessions = セッション
 account_nav_applications = アプリケーション
 account_nav_data = あなたのデータ
 account_sign_out = サインアウト
+account_switch = アカウントを切り替える
 account_lead_profile = 名前など、登録されている情報
 account_lead_password = サインインに使うパスワードの変更
 account_lead_security = パスワードなしのサインイン、または追加のコード
@@ -228,6 +237,8 @@ security_codes_new = 新しいコードを取得
 
 sessions_this = このブラウザー
 sessions_other = 別のブラウザー
+sessions_device = デバイス
+sessions_address = 開始時のアドレス
 sessions_begun = 開始
 sessions_used = 最終使用
 sessions_signed_in = サインイン

@@ -481,6 +481,7 @@ fn overrides(doc: &mut Members) -> Result<ClientOverrides, OAuthError> {
         ("settings.refresh_token_idle_lifetime", own.refresh_token_idle_lifetime, 1, MAX_LIFETIME),
         ("settings.refresh_token_absolute_lifetime", own.refresh_token_absolute_lifetime, 1, MAX_LIFETIME),
         ("settings.refresh_retry_window", own.refresh_retry_window, 0, 60),
+        ("settings.consent_lifetime_seconds", own.consent_lifetime_seconds, 60, LONGEST_LIFE.as_secs()),
     ];
     for (name, value, least, most) in bounded {
         if value.is_some_and(|value| !(least..=most).contains(&value)) {

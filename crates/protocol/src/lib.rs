@@ -47,6 +47,7 @@ pub mod role;
 pub mod scope;
 pub mod session;
 pub mod session_management;
+pub mod session_origin;
 pub mod settings;
 mod sid;
 pub mod sign_in;

@@ -69,7 +69,8 @@ impl<'p> LogoutRequest<'p> {
         hint.claims().map(|claims| claims.aud.as_str()).or(self.client_id)
     }
 
-    /// Decides what happens. `client` is the record of [`Self::client`], `session` the browser's live session.
+    /// Decides what happens. `client` is the record of [`Self::client`], `session` the browser's live session: where it has
+    /// several, the one that the hint [is about](is_about), else the one in use.
     pub fn decide(
         &self,
         hint: &IdTokenHint,
@@ -130,7 +131,7 @@ impl<'p> LogoutRequest<'p> {
 
 /// Whether an ID token was issued in this session (section 2: if it "does not belong to the current OP session with
 /// the RP", the OP MUST ask). An ID token without `sid`, of a grant that outlived its session, identifies no session.
-fn is_about(hint: &IdTokenHint, session: &Session) -> bool {
+pub fn is_about(hint: &IdTokenHint, session: &Session) -> bool {
     hint.claims().is_some_and(|claims| {
         session.user == claims.sub && claims.sid.as_ref().is_some_and(|sid| session.is_named(sid.as_str()))
     })

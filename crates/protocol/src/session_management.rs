@@ -1,8 +1,10 @@
 //! Session Management 1.0: by `session_state` and a page of the provider in a frame, an application's page sees whether the
 //! person is still signed in as before, without a request.
 //!
-//! The browser's state is the `sid` of its session, in a cookie that scripts of the provider's origin may read. It is no
-//! secret: applications have it in their ID tokens. It changes with every sign-in, and without a session there is none.
+//! The browser's state is the `sid` of the session in use, in a cookie that scripts of the provider's origin may read. It is
+//! no secret: applications have it in their ID tokens. It changes with every sign-in and whenever the person chooses another
+//! account, and without a session there is none. When another of the browser's sessions ends, a mark behind the `sid` changes
+//! ([`browser_state`]).
 
 use std::borrow::Cow;
 
@@ -25,12 +27,17 @@ pub struct SessionState(String);
 impl SessionState {
     /// The state that a client is told at its redirect URI. `None` if that has no origin, as in a native application: no
     /// page could ask.
-    pub fn of(client: &ClientId, redirect_uri: &str, sid: &Sid, random: &dyn Random) -> Option<Self> {
+    pub fn of(
+        client: &ClientId,
+        redirect_uri: &str,
+        browser_state: &str,
+        random: &dyn Random,
+    ) -> Option<Self> {
         let origin = origin(redirect_uri)?;
         let mut salt = [0; SALT_CHARS];
         let drawn = random::bytes::<SALT>(random);
         let salt = encoding::encode_to_slice(&drawn, &mut salt).ok()?;
-        Some(Self::salted(client.as_str(), &origin, sid.as_str(), salt))
+        Some(Self::salted(client.as_str(), &origin, browser_state, salt))
     }
 
     /// The page in the frame computes the same, by `check-session.js`.
@@ -53,6 +60,40 @@ impl SessionState {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// What stands in place of a `sid` where accounts are signed in and none is in use.
+const NONE_IN_USE: &str = "none";
+/// The longest mark behind a `sid`, in characters: a longer one is not ours.
+const LONGEST_MARK: usize = 22;
+
+/// The state of a browser whose session in use is `sid`. `known`: what its cookie holds now, which stays if it is a state of
+/// this session: the mark behind the `sid` says that another of the browser's sessions has ended since.
+pub fn browser_state<'a>(known: Option<&'a str>, sid: Option<&'a Sid>) -> &'a str {
+    let own = sid.map_or(NONE_IN_USE, Sid::as_str);
+    known.filter(|known| is_state_of(known, own)).unwrap_or(own)
+}
+
+/// Whether a browser's state says that accounts are signed in and none is in use.
+pub fn is_none_in_use(known: &str) -> bool {
+    is_state_of(known, NONE_IN_USE)
+}
+
+fn is_state_of(known: &str, own: &str) -> bool {
+    match known.strip_prefix(own) {
+        Some("") => true,
+        Some(rest) => rest.strip_prefix('.').is_some_and(|mark| {
+            mark.len() <= LONGEST_MARK
+                && mark.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+        }),
+        None => false,
+    }
+}
+
+/// The state after another of the browser's sessions has ended, while the one in use goes on: so applications of both ask
+/// again.
+pub fn changed_state(sid: Option<&Sid>, random: &dyn Random) -> String {
+    format!("{}.{}", sid.map_or(NONE_IN_USE, Sid::as_str), random::base64url::<SALT>(random))
 }
 
 /// The origin of a redirect URI. Most are written as browsers write them, and are only cut.
@@ -98,7 +139,26 @@ mod tests {
     use super::*;
 
     fn of(client: &str, uri: &str, sid: &str, seed: u64) -> Option<SessionState> {
-        SessionState::of(&ClientId::trusted(client), uri, &Sid::trusted(sid), &SeededRandom::new(seed))
+        SessionState::of(&ClientId::trusted(client), uri, sid, &SeededRandom::new(seed))
+    }
+
+    #[test]
+    fn a_browsers_state_stays_while_it_is_one_of_the_session_in_use() {
+        let (s1, s2) = (Sid::trusted("1_2_abc"), Sid::trusted("1_2_abcd"));
+        assert_eq!(browser_state(None, Some(&s1)), "1_2_abc");
+        assert_eq!(browser_state(Some("1_2_abc"), Some(&s1)), "1_2_abc");
+        let changed = changed_state(Some(&s1), &SeededRandom::new(1));
+        assert_ne!(changed, changed_state(Some(&s1), &SeededRandom::new(2)));
+        assert_eq!(browser_state(Some(&changed), Some(&s1)), changed);
+        for other in
+            [&*changed, "1_2_abc", "", "1_2_abcd;x", "1_2_abcd.<", "1_2_abcd.AAAAAAAAAAAAAAAAAAAAAAA"]
+        {
+            assert_eq!(browser_state(Some(other), Some(&s2)), "1_2_abcd", "{other}");
+        }
+        let nobody = changed_state(None, &SeededRandom::new(1));
+        assert_eq!(browser_state(Some(&nobody), None), nobody);
+        assert_eq!(browser_state(Some(&changed), None), "none");
+        assert!(is_none_in_use("none") && is_none_in_use(&nobody) && !is_none_in_use(&changed));
     }
 
     #[test]

@@ -147,6 +147,17 @@ pub struct IssuerSettings {
     /// For how many days a browser in which a second factor was proven may stand in for it; 0: for none.
     #[serde(skip_serializing_if = "is_never")]
     pub remember_device_days: u32,
+    /// How many accounts may be signed in in one browser at once. With 1, whoever signs in as somebody else ends the session
+    /// before. Not written while it is the default, so that nodes of earlier versions read the settings.
+    #[serde(skip_serializing_if = "is_usual_accounts")]
+    pub accounts_per_browser: u8,
+    /// The version of what people consent to: whenever it is changed, all are asked again. Not written while it is 0, so that
+    /// nodes of earlier versions read the settings, like the one that follows.
+    #[serde(skip_serializing_if = "is_never")]
+    pub consent_version: u32,
+    /// Seconds after which a consent is asked for again; without it never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub consent_lifetime_seconds: Option<u64>,
     /// Who may open an account; without it nobody, and in development mode everybody. Not written while it is unset, so that
     /// nodes of earlier versions read the settings.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -170,6 +181,16 @@ pub struct IssuerSettings {
     /// change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outlived: Option<EarlierLifetime>,
+}
+
+/// How many accounts may be signed in in one browser, where the issuer says nothing else.
+const USUAL_ACCOUNTS: u8 = 5;
+/// The most accounts of one browser that an issuer may allow: their sessions' ids are in one cookie.
+pub const MOST_ACCOUNTS: u8 = 10;
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_usual_accounts(number: &u8) -> bool {
+    *number == USUAL_ACCOUNTS
 }
 
 const fn is_zero(number: &u8) -> bool {
@@ -204,8 +225,8 @@ fn is_true(flag: &bool) -> bool {
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_never(days: &u32) -> bool {
-    *days == 0
+fn is_never(number: &u32) -> bool {
+    *number == 0
 }
 
 impl SecondFactor {
@@ -305,6 +326,9 @@ impl Default for IssuerSettings {
             sign_in_page: SignInPage::default(),
             offer_passkey: true,
             remember_device_days: 0,
+            accounts_per_browser: USUAL_ACCOUNTS,
+            consent_version: 0,
+            consent_lifetime_seconds: None,
             registration: None,
             registration_puzzle: 0,
             default_language: UiLocale::default(),
@@ -356,6 +380,12 @@ pub struct ClientOverrides {
     /// Whether a sign-in for it needs a second factor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub second_factor: Option<SecondFactor>,
+    /// The version of what people consent to at this client: whenever it is changed, they are asked again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub consent_version: Option<u32>,
+    /// Seconds after which a consent to this client is asked for again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub consent_lifetime_seconds: Option<u64>,
     /// The claims that it defines. One that the issuer defines too is replaced for this client, or switched off.
     #[serde(deserialize_with = "list_or_null", skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<ClaimDefinition>,

@@ -7,31 +7,35 @@ use http::StatusCode;
 use symbolon_pages::FormPostPage;
 use symbolon_protocol::authorize::request::{AuthorizationRequest, Rejection};
 use symbolon_protocol::authorize::response::{self, AuthorizationResponse, Issuance};
-use symbolon_protocol::authorize::{Decision, InteractionSoFar, decide};
+use symbolon_protocol::authorize::{AnotherAccount, Decision, decide};
 use symbolon_protocol::client::Client;
-use symbolon_protocol::consent::Consent;
+use symbolon_protocol::consent::{Consent, ConsentTerms};
 use symbolon_protocol::encoded;
 use symbolon_protocol::error::{ErrorCode, OAuthError};
 use symbolon_protocol::event::Event;
+use symbolon_protocol::id_token_hint::IdTokenHint;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::{Details, Reason};
 use symbolon_protocol::scope::Scope;
 use symbolon_protocol::session::{Session, SessionId};
-use symbolon_protocol::session_management::SessionState;
+use symbolon_protocol::session_management::{SessionState, browser_state};
 use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::sign_in::acr::RequestedAcr;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::Durable;
 
+use crate::browser_accounts::{BrowserAccounts, may_have_others};
 use crate::interaction::{
     Interaction, Page, PendingAuthorization, chosen_language, client_of, root, to_root,
 };
+use crate::request_account::RequestAccount;
 use crate::sign_in_goal::{AccountGoal, SignInGoal};
-use crate::{consent_page, email_code_page, login_page, second_factor_page, step_up};
+use crate::{consent_page, email_code_page, login_page, second_factor_page, select_account_page, step_up};
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::language::{choice_cookie, locale, page_language};
 use symbolon_app::http::{
-    Call, Context, Failure, Framing, Policy, Received, html, redirect, session_cookie, tell_browser_state,
+    Call, Context, Failure, Framing, Policy, Received, browser_state_cookie, html, known_browser_state,
+    redirect, remove_browser_state, session_cookie,
 };
 use symbolon_app::issuer::IssuerState;
 use symbolon_telemetry::RequestFacts;
@@ -73,7 +77,8 @@ async fn begin(call: &mut Call, next: NextStep) -> Result<Response, Failure> {
         return refuse(call, &pending, error).await;
     }
     let interaction = Interaction::begin(context, received, pending);
-    lead_to(call, interaction, next, Page::Other).await
+    let session = session_cookie(&received.headers, &context.issuer);
+    lead_to(call, (interaction, session), next, Page::Other).await
 }
 
 /// `GET` of the login or the consent page, opened by its address: the page is shown only if the request still needs it.
@@ -108,52 +113,74 @@ pub(super) async fn resume(
     on: Page,
 ) -> Result<Response, Failure> {
     let Call { context, received, durable, client, .. } = call;
-    let next = match &interaction.pending.goal {
+    let so_far = &interaction.pending;
+    let next = match &so_far.goal {
         SignInGoal::Request(request) => {
-            let so_far = Some(&interaction.pending);
-            let attempt = AuthorizationAttempt { context, session, received, so_far };
+            let attempt =
+                AuthorizationAttempt { context, session: session.clone(), received, so_far: Some(so_far) };
             attempt.run(request.as_bytes(), client, durable).await?
         }
         SignInGoal::Account(page) => {
-            to_account(context, page, (session, received.is_post()), durable).await?
+            to_account((context, received), page, (so_far, session.as_ref()), durable).await?
         }
     };
-    lead_to(call, interaction, next, on).await
+    lead_to(call, (interaction, session), next, on).await
 }
 
 /// Leads to a page of the account, if the person has proven as much as it wants.
 async fn to_account(
-    context: &Context,
+    (context, received): (&Context, &Received),
     page: &AccountGoal,
-    (session, is_post): (Option<SessionId>, bool),
+    (so_far, session): (&PendingAuthorization, Option<&SessionId>),
     durable: &mut Durable,
 ) -> Result<NextStep, Failure> {
     let Context { app, issuer, .. } = context;
-    let Some(id) = session else { return Ok(NextStep::SignIn) };
-    let session = app.store.session(&issuer.id, &id, app.now()).await?.take(durable);
-    let Some(session) = session else { return Ok(NextStep::SignIn) };
+    let session = match session {
+        Some(id) => app.store.session(&issuer.id, id, app.now()).await?.take(durable),
+        None => None,
+    };
+    let Some(session) = session else {
+        let is_asked =
+            so_far.wants != AnotherAccount::SignIn && has_others(context, received, durable).await?;
+        return Ok(if is_asked { NextStep::SelectAccount } else { NextStep::SignIn });
+    };
+    let done = so_far.so_far();
+    match so_far.wants {
+        AnotherAccount::SignIn if !done.is_signed_in_with(&session) => return Ok(NextStep::SignIn),
+        AnotherAccount::Choose if !done.has_chosen(&session) => return Ok(NextStep::SelectAccount),
+        _ => {}
+    }
     let user = app.store.user(&issuer.id, &session.user).await?;
     let is_enough =
         user.is_some_and(|user| user.may_sign_in()) && page.freshness().is_met(context, &session).await?;
     let to = format!("{}{}", issuer.prefix, page.place().path());
-    Ok(if is_enough { NextStep::Answer(redirect(is_post, &to)) } else { NextStep::SignIn })
+    Ok(if is_enough { NextStep::Answer(redirect(received.is_post(), &to)) } else { NextStep::SignIn })
 }
 
+/// Whether accounts are signed in in the browser besides the one in use.
+async fn has_others(context: &Context, received: &Received, durable: &mut Durable) -> Result<bool, Failure> {
+    if !may_have_others(context, received) {
+        return Ok(false);
+    }
+    Ok(!BrowserAccounts::of(context, received, durable).await?.others.is_empty())
+}
+
+/// `session`: the browser's present session.
 async fn lead_to(
     call: &mut Call,
-    interaction: Interaction<PendingAuthorization>,
+    (interaction, session): (Interaction<PendingAuthorization>, Option<SessionId>),
     next: NextStep,
     on: Page,
 ) -> Result<Response, Failure> {
     match next {
         NextStep::Answer(response) => Ok(response),
+        NextStep::SelectAccount => select_account_page::ask(call, interaction, on).await,
         NextStep::SignIn => sign_in(call, interaction, on).await,
-        NextStep::StepUp(session, asked) => {
+        NextStep::StepUp(present, asked) => {
             let mut interaction = interaction;
-            if step_up::begin(&call.context, &mut interaction, &session, asked).await? {
+            if step_up::begin(&call.context, &mut interaction, &present, asked).await? {
                 return second_factor_page::ask(call, interaction, on).await;
             }
-            let session = session_cookie(&call.received.headers, &call.context.issuer);
             Box::pin(resume(call, interaction, session, on)).await
         }
         NextStep::Consent(session, scopes) => {
@@ -218,6 +245,8 @@ fn note_refused(context: &Context, mut error: OAuthError, client: &Client) {
 pub(super) enum NextStep {
     /// Nothing: it is answered.
     Answer(Response),
+    /// The person must choose one of the accounts that are signed in in the browser.
+    SelectAccount,
     /// The person must sign in.
     SignIn,
     /// The session's user is to be asked for one factor more, to reach one of these classes.
@@ -241,7 +270,8 @@ struct AuthorizationAttempt<'a> {
 struct LoadedRequest<'a> {
     request: AuthorizationRequest<'a>,
     client: &'a Client,
-    session: Option<&'a Session>,
+    hint: IdTokenHint,
+    found: &'a RequestAccount,
     settings: &'a IssuerSettings,
     now: Timestamp,
 }
@@ -279,27 +309,37 @@ impl AuthorizationAttempt<'_> {
             // Boxed, so that the future of a silent request stays small.
             Box::pin(app.end_expired(issuer, id, durable)).await?;
         }
-        let known = session.as_deref();
-        let loaded = LoadedRequest { request, client: &client, session: known, settings: &settings, now };
+        let hint = issuer.id_token_hint(request.id_token_hint);
+        let mut found = RequestAccount { session, ..RequestAccount::default() };
+        if !found.is_whom(&hint) && may_have_others(self.context, self.received) {
+            let so_far = self.so_far.map(PendingAuthorization::so_far);
+            let browser = (self.context, self.received);
+            found = Box::pin(found.among_others(browser, (&hint, so_far), durable)).await?;
+        }
+        let loaded =
+            LoadedRequest { request, client: &client, hint, found: &found, settings: &settings, now };
         match self.decide(&loaded).await? {
             Decision::Issue { scope } => self.issue(&loaded, scope, durable).await,
+            Decision::SelectAccount => Ok(NextStep::SelectAccount),
             Decision::Login { .. } => Ok(NextStep::SignIn),
             Decision::StepUp => {
                 let asked = loaded.request.acr;
-                Ok(session.map_or(NextStep::SignIn, |session| NextStep::StepUp(session, asked)))
+                Ok(found.session.map_or(NextStep::SignIn, |session| NextStep::StepUp(session, asked)))
             }
-            Decision::Consent { scopes } => match session {
+            Decision::Consent { scopes } => match found.session {
                 Some(session) => Ok(NextStep::Consent(session, scopes)),
                 None => Ok(NextStep::SignIn),
             },
             Decision::Error(error) => {
                 let answer = response::error(&loaded.request.return_to, &error, &issuer.url);
                 let mut next = self.error(answer, error, &client)?;
-                if let (NextStep::Answer(response), None, true) =
-                    (&mut next, known, settings.session_management)
+                let is_nobody = found.session.is_none() && !found.is_none_in_use;
+                if let (NextStep::Answer(response), true, true) =
+                    (&mut next, is_nobody, settings.session_management)
+                    && known_browser_state(&self.received.headers, issuer).is_some()
                 {
                     // The frame of Session Management says from now on that the person is signed out.
-                    tell_browser_state(&self.received.headers, issuer, None, response.headers_mut());
+                    login_page::append(response.headers_mut(), remove_browser_state(issuer));
                 }
                 Ok(next)
             }
@@ -318,21 +358,18 @@ impl AuthorizationAttempt<'_> {
 
     async fn decide(&self, loaded: &LoadedRequest<'_>) -> Result<Decision, Failure> {
         let Context { app, issuer, .. } = self.context;
-        let LoadedRequest { request, client, session, now, .. } = loaded;
-        let consent: Option<Consent> = match session {
+        let LoadedRequest { request, client, hint, found, settings, now } = loaded;
+        let consent: Option<Consent> = match &found.session {
             Some(session) if !client.skip_consent => {
                 app.store.consent(&issuer.id, &session.user, &client.client_id).await?
             }
             _ => None,
         };
-        let hint = issuer.id_token_hint(request.id_token_hint);
-        let so_far = self.so_far.map(|pending| InteractionSoFar {
-            signed_in_at: pending.signed_in_at,
-            allowed: pending.allowed.as_ref().map(|(user, scope)| (user, scope)),
-            stays_at: pending.stays_at.as_ref(),
-        });
-        let session = session.map(|session| (session, consent.as_ref()));
-        Ok(decide(request, client, session, &hint, so_far.unwrap_or_default(), *now))
+        let terms = ConsentTerms::of(settings, &client.settings);
+        let consent = consent.filter(|consent| terms.are_met_by(consent, *now));
+        let so_far = self.so_far.map(PendingAuthorization::so_far);
+        let signed_in = found.signed_in(consent.as_ref());
+        Ok(decide(request, client, signed_in, hint, so_far.unwrap_or_default(), *now))
     }
 
     async fn issue(
@@ -342,8 +379,10 @@ impl AuthorizationAttempt<'_> {
         durable: &mut Durable,
     ) -> Result<NextStep, Failure> {
         let Context { app, issuer, .. } = self.context;
-        let LoadedRequest { request, client, session, settings, now } = loaded;
-        let Some(session) = session else { return Err(Failure::Internal("a code without a session".into())) };
+        let LoadedRequest { request, client, found, settings, now, .. } = loaded;
+        let Some(session) = &found.session else {
+            return Err(Failure::Internal("a code without a session".into()));
+        };
         if app.rate_limits.check_code(&issuer.id, &session.user, *now).is_err() {
             // RFC 6749 4.1.2.1: the error goes to the client, because the request may be a silent one in a frame. The
             // log and metrics show it as rate limited, not as an unavailable store.
@@ -356,7 +395,7 @@ impl AuthorizationAttempt<'_> {
         let grant = issuance.code_grant(request, scope, &*app.random);
         let code = app.store.keep_code(&issuer.id, grant, *now, &*app.random).await?;
         if !session.clients.contains(&client.client_id)
-            && let Some(id) = &self.session
+            && let Some(id) = found.named.as_ref().or(self.session.as_ref())
             && app.store.note_client(&issuer.id, id, &client.client_id).await?.take(durable)
         {
             self.context.audit(Event::GrantBegun, Some(&session.user), Some(&client.client_id));
@@ -369,10 +408,16 @@ impl AuthorizationAttempt<'_> {
             let answer = response::success(return_to, &code, &issuer.url, None);
             return send(answer, self.received, issuer).map(NextStep::Answer);
         }
-        let state = SessionState::of(&client.client_id, return_to.redirect_uri, &session.sid, &*app.random);
+        let known = known_browser_state(&self.received.headers, issuer);
+        let in_use = found.sid_in_use(issuer, self.session.as_ref());
+        let here = browser_state(known, in_use.as_ref());
+        let state = SessionState::of(&client.client_id, return_to.redirect_uri, here, &*app.random);
         let answer = response::success(return_to, &code, &issuer.url, state.as_ref());
         let mut response = send(answer, self.received, issuer)?;
-        tell_browser_state(&self.received.headers, issuer, Some((session, *now)), response.headers_mut());
+        if known != Some(here) {
+            let cookie = browser_state_cookie(issuer, here, session.expires_at.since(*now));
+            login_page::append(response.headers_mut(), cookie);
+        }
         Ok(NextStep::Answer(response))
     }
 }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use axum::response::Response;
+use symbolon_protocol::authorize::AnotherAccount;
 use symbolon_protocol::authorize::decide::denied;
-use symbolon_protocol::consent::Consent;
+use symbolon_protocol::consent::ConsentTerms;
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::params::Params;
@@ -12,6 +13,7 @@ use symbolon_protocol::refusal::{Details, Reason, Refusal};
 use symbolon_protocol::session::{Session, SessionId};
 
 use crate::authorize::{refuse, resume};
+use crate::browser_accounts::{BrowserAccounts, may_have_others};
 use crate::interaction::{Interaction, Page, PendingAuthorization, RequestingClient, session_of};
 use crate::login_page;
 use symbolon_app::audit::RefusedRequest;
@@ -41,13 +43,29 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
         Some("allow") => allow(call, interaction, (id, &session)).await,
         Some("deny") => deny(call, &interaction.pending, &session).await,
         // The person at the page is not the session's user, and wants to sign in.
-        Some("switch") => login_page::show_to_another(&call.context, interaction).await,
+        Some("switch") => switch(call, interaction, id).await,
         decision => {
             let details = Details::of("decision").sent(decision.unwrap_or_default());
             let description = "decision must be allow, deny or switch";
             Err(OAuthError::invalid_request(Reason::PageFormInvalid, description).about(details).into())
         }
     }
+}
+
+/// The person signs in, or chooses among the accounts of the browser where there are several.
+async fn switch(
+    call: &mut Call,
+    mut interaction: Interaction<PendingAuthorization>,
+    id: SessionId,
+) -> Result<Response, Failure> {
+    let Call { context, received, durable, .. } = &mut *call;
+    if !may_have_others(context, received)
+        || BrowserAccounts::of(context, received, durable).await?.others.is_empty()
+    {
+        return login_page::show_to_another(context, interaction).await;
+    }
+    interaction.begin_for_another(context, AnotherAccount::Choose);
+    resume(call, interaction, Some(id), Page::Consent).await
 }
 
 /// Notes that the form is not accepted, though the person is only asked again.
@@ -67,8 +85,9 @@ async fn allow(
     let client = RequestingClient::of(context, &interaction.pending).await?.client;
     // An interaction that was sealed before the consent page was shown has no scopes.
     if let Some(scopes) = interaction.pending.scopes.clone() {
-        let consent = Consent { scope: scopes.clone(), granted_at: app.now() };
-        if app.store.allow(&issuer.id, &session.user, &client.client_id, consent).await? {
+        let terms = ConsentTerms::of(&issuer.settings.load(), &client.settings);
+        let given = terms.give(scopes.clone(), app.now());
+        if app.store.allow(&issuer.id, &session.user, &client.client_id, given).await? {
             context.audit(Event::ConsentGranted, Some(&session.user), Some(&client.client_id));
             interaction.pending.allowed = Some((session.user.clone(), scopes));
         }

@@ -183,7 +183,7 @@ async fn sign_in(call: &mut Call, form: LoginForm, user: &User, address: &str) -
     let client = asking.client_id();
     let by = SignIn { user, amr: assessed.proven.amr(), client };
     match begin_for(call, &interaction, by, async || is_still_theirs(&context, user, address).await).await? {
-        Some((id, session)) => signed_in(call, interaction, id, &session).await,
+        Some(begun) => signed_in(call, interaction, begun).await,
         None => {
             interaction.pending.email_code = code;
             let form = LoginForm { interaction, asking, typed };

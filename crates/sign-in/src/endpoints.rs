@@ -16,7 +16,7 @@ use crate::interaction::Page;
 use crate::{
     account, authorize, branding, check_session, consent, consent_page, email_code, identity_provider, login,
     login_page, logout, magic_link, outbox, passkey_offer, passkey_offer_page, passkey_sign_in, recovery,
-    registration, root_page, second_factor, second_factor_page,
+    registration, root_page, second_factor, second_factor_page, select_account, select_account_page,
 };
 
 /// A row for a page and its form.
@@ -68,7 +68,7 @@ const OF_ADDRESS: Limit = Limit::Address(EndpointClass::Authorize);
 const OF_LOGOUT: Limit = Limit::Address(EndpointClass::Logout);
 
 /// The endpoints that people's browsers call, the busiest first.
-pub static ENDPOINTS: [Endpoint; 61] = [
+pub static ENDPOINTS: [Endpoint; 63] = [
     page(path::AUTHORIZATION, GET_THAT_CHANGES_OR_POST, Label::Authorize, OF_ADDRESS, |call| {
         Box::pin(authorize::authorize(call))
     }),
@@ -109,6 +109,12 @@ pub static ENDPOINTS: [Endpoint; 61] = [
         Box::pin(authorize::show(call, Page::Consent))
     }),
     page(consent_page::PATH, POST, Label::Consent, OF_ADDRESS, |call| Box::pin(consent::submit(call))),
+    page(select_account_page::PATH, GET_THAT_CHANGES, Label::Login, OF_ADDRESS, |call| {
+        Box::pin(select_account::show(call))
+    }),
+    page(select_account_page::PATH, POST, Label::Login, OF_ADDRESS, |call| {
+        Box::pin(select_account::submit(call))
+    }),
     page(path::END_SESSION, GET_THAT_CHANGES_OR_POST, Label::Logout, OF_LOGOUT, |call| {
         Box::pin(logout::logout(call))
     }),

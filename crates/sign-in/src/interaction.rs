@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use symbolon_crypto::random;
 use symbolon_pages::Language;
 use symbolon_protocol::authorize::request::{self, AuthorizationRequest, Rejection};
+use symbolon_protocol::authorize::{AnotherAccount, InteractionSoFar};
 use symbolon_protocol::client::Client;
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::id::{ClientId, Sid, UserId};
@@ -81,6 +82,12 @@ pub(super) struct PendingAuthorization {
     /// The session that has nothing to step up with, or whose user will not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) stays_at: Option<Sid>,
+    /// The account that the person chose, by its session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) selected: Option<Sid>,
+    /// What the person wants other than the account in use.
+    #[serde(default, skip_serializing_if = "AnotherAccount::is_no")]
+    pub(super) wants: AnotherAccount,
 }
 
 /// A code that was sent by e-mail, if an account has what was typed. What is known of the code itself is in a cookie.
@@ -113,6 +120,19 @@ impl PendingAuthorization {
             email_code: None,
             offer_passkey: false,
             stays_at: None,
+            selected: None,
+            wants: AnotherAccount::No,
+        }
+    }
+
+    /// What the person has done, as the rule asks for it.
+    pub(super) fn so_far(&self) -> InteractionSoFar<'_> {
+        InteractionSoFar {
+            signed_in_at: self.signed_in_at,
+            allowed: self.allowed.as_ref().map(|(user, scope)| (user, scope)),
+            stays_at: self.stays_at.as_ref(),
+            selected: self.selected.as_ref(),
+            wants: self.wants,
         }
     }
 
@@ -147,6 +167,10 @@ impl Pending for PendingAuthorization {
         self.login_name = self.login_name.take().filter(|_| now.is_some());
         self.offer_passkey &= now.is_some();
         self.stays_at = None;
+        self.selected = None;
+        if now.is_none() {
+            self.wants = AnotherAccount::No;
+        }
     }
 }
 
@@ -322,9 +346,11 @@ impl<P: Pending> Interaction<P> {
 }
 
 impl Interaction<PendingAuthorization> {
-    /// Starts the interaction again for another user, forgetting what the previous one did.
-    pub(super) fn begin_for_another(&mut self, context: &Context) {
+    /// Starts the interaction again for another user, forgetting what the previous one did. `wants`: how the person says who
+    /// it is.
+    pub(super) fn begin_for_another(&mut self, context: &Context, wants: AnotherAccount) {
         self.pending.forget(None);
+        self.pending.wants = wants;
         self.begin_anew(context);
     }
 
@@ -435,7 +461,9 @@ pub(super) enum Page {
     EmailCode,
     /// The consent page.
     Consent,
-    /// Neither.
+    /// The page on which an account is chosen.
+    SelectAccount,
+    /// None of these.
     Other,
 }
 

@@ -91,8 +91,8 @@ async fn by_password(
     }
     let sign_in = SignIn { user: &right.user, amr: assessed.proven.amr(), client: client.as_ref() };
     match begin_for(call, &interaction, sign_in, || attempt.is_still(&right)).await? {
-        Some((id, session)) => {
-            let response = signed_in(call, interaction, id, &session).await;
+        Some(begun) => {
+            let response = signed_in(call, interaction, begun).await;
             attempt.rehash(&right).await;
             response
         }

@@ -11,6 +11,7 @@ use crate::authorize::refuse;
 use crate::interaction::{Asking, Interaction, PendingAuthorization, session_of};
 use crate::login_page;
 use crate::refusal_pause::refusal_pause;
+use crate::session_begin::Begun;
 use crate::signed_in::signed_in;
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::csrf::Purpose;
@@ -61,7 +62,10 @@ pub(super) async fn open(call: &mut Call, params: &Params<'_>) -> Result<Opened,
         // The form was sent twice, and the answer to the first one has signed this browser in.
         let Context { app, issuer, remote, .. } = &call.context;
         let answer = match app.rate_limits.form_sent_again(&issuer.id, &session.user, *remote, app.now()) {
-            Ok(()) => signed_in(call, interaction, id, &session).await,
+            Ok(()) => {
+                let begun = Begun::before(&call.context, &call.received, id, &session);
+                signed_in(call, interaction, begun).await
+            }
             Err(Limited { retry_after_seconds }) => {
                 let error = LoginError::TooManyAttempts { retry_after_seconds };
                 let details = Details::of_user(&session.user);

@@ -3,6 +3,7 @@
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use symbolon_pages::{LoginError, LoginPage, LoginStage, LoginWays, ProviderButton};
+use symbolon_protocol::authorize::AnotherAccount;
 use symbolon_protocol::identity_provider::way_left::OfferedWays;
 use symbolon_protocol::sign_in::method::{SignInMethod, SignInMethods, SignInPage};
 use symbolon_protocol::sign_in::registration::Registration;
@@ -41,7 +42,9 @@ pub(super) async fn ask(
     let is_shown_here = on == Page::Login && !call.received.is_post();
     if is_shown_here || !fits_address(&sealed) {
         let asking = Asking::of(&call.context, &interaction.pending).await?;
-        let shown = Shown { hint: asking.login_hint().map(str::to_owned), ..Shown::default() };
+        // The request's hint names who the person is not.
+        let hint = asking.login_hint().filter(|_| interaction.pending.wants != AnotherAccount::SignIn);
+        let shown = Shown { hint: hint.map(str::to_owned), ..Shown::default() };
         return page_with(&call.context, &interaction, &asking, shown);
     }
     let mut response = redirect(call.received.is_post(), &address(&call.context, PATH, &sealed));
@@ -58,7 +61,7 @@ pub(super) async fn show_to_another(
     context: &Context,
     mut interaction: Interaction<PendingAuthorization>,
 ) -> Result<Response, Failure> {
-    interaction.begin_for_another(context);
+    interaction.begin_for_another(context, AnotherAccount::SignIn);
     let asking = Asking::of(context, &interaction.pending).await?;
     page(context, &interaction, &asking, None, None)
 }

@@ -8,22 +8,23 @@ use symbolon_pages::{Language, LoggedOutPage, LogoutPage};
 use symbolon_protocol::client::Client;
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::event::Event;
-use symbolon_protocol::front_channel_logout;
+use symbolon_protocol::front_channel_logout::{self, MOST_FRAMES};
 use symbolon_protocol::id::{ClientId, Sid};
 use symbolon_protocol::id_token_hint::{IdTokenHint, IdTokenHintClaims};
-use symbolon_protocol::logout::{LogoutDecision, LogoutRequest};
+use symbolon_protocol::logout::{LogoutDecision, LogoutRequest, is_about};
 use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::{Details, Reason, Refusal};
-use symbolon_protocol::session::{Session, SessionId};
+use symbolon_protocol::session::Session;
 use symbolon_store::Durable;
 use symbolon_store::port::PageRequest;
 
+use crate::browser_accounts::{Account, BrowserAccounts, forget_ended, may_have_others};
 use crate::interaction::{Interaction, PendingLogout, session_of, to_root, user_name};
 use crate::session_end::{end_session, end_session_by_sid};
 use crate::upstream_logout::{self, LogoutEnd, PassedOn};
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::csrf::Purpose;
-use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect, remove_session_cookies};
+use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect};
 
 /// How many of a user's sessions are searched for an earlier `sid`: enough for all of them, unless
 /// `rate_limit.login.sessions` was raised.
@@ -49,31 +50,40 @@ pub(super) async fn logout(call: &mut Call) -> Result<Response, Failure> {
     let hint = context.issuer.id_token_hint(request.id_token_hint);
     let client = client(context, request.client(&hint)).await?;
     asking.clone_from(&client);
-    let session = session_of(context, received, durable).await?;
-    let decision = request.decide(&hint, client.as_deref(), session.as_ref().map(|(_, session)| &**session));
+    let accounts = BrowserAccounts::of(context, received, durable).await?;
+    let about = whom(&accounts, &hint).cloned();
+    let decision = request.decide(&hint, client.as_deref(), about.as_ref().map(|about| &*about.session));
     note_what_fails(context, &request, &hint, client.as_deref());
-    match (decision, session) {
+    match (decision, about) {
         (LogoutDecision::Refuse(error), _) => Err(error.into()),
-        (LogoutDecision::Ask { redirect }, Some((_, session))) => {
+        (LogoutDecision::Ask { redirect }, Some(about)) => {
             let client_name = client.as_deref().map(|client| client.display_name().to_owned());
             let ui_locales = request.ui_locales.map(str::to_owned);
-            let pending = PendingLogout { sid: session.sid.clone(), client_name, redirect, ui_locales };
-            ask(context, Interaction::begin(context, received, pending), &session).await
+            let sid = about.session.sid.clone();
+            let pending = PendingLogout { sid, client_name, redirect, ui_locales };
+            ask(context, Interaction::begin(context, received, pending), (&about, &accounts)).await
         }
-        (LogoutDecision::EndNow { redirect }, Some((id, session))) => {
+        (LogoutDecision::EndNow { redirect }, Some(about)) => {
             let client_id = client.as_deref().map(|client| client.client_id.clone());
-            end(call, (&id, &session), client_id.as_ref()).await?;
+            let about = [about];
+            end(call, &about, client_id.as_ref()).await?;
             let language = call.language();
-            ended(call, LogoutEnd { redirect, client: client_id }, &session, language).await
+            ended(call, LogoutEnd { redirect, client: client_id }, &about, language).await
         }
         (LogoutDecision::Ask { redirect } | LogoutDecision::EndNow { redirect }, None) => {
             if let Some(claims) = hint.claims() {
                 end_hinted(call, claims, client.as_deref().map(|client| &client.client_id)).await?;
             }
             let language = call.language();
-            signed_out(call, redirect, None, language).await
+            signed_out(call, redirect, &[], language).await
         }
     }
+}
+
+/// The account that a logout is about: the one whose ID token comes with it, else the one in use, or last used.
+fn whom<'a>(accounts: &'a BrowserAccounts, hint: &IdTokenHint) -> Option<&'a Account> {
+    let hinted = accounts.all().find(|account| is_about(hint, &account.session));
+    hinted.or_else(|| accounts.all().next())
 }
 
 /// Notes what of the request cannot be done, though it is answered with a page: the person is not sent where it asks,
@@ -107,13 +117,19 @@ async fn client(context: &Context, client_id: Option<&str>) -> Result<Option<Arc
 async fn ask(
     context: &Context,
     mut interaction: Interaction<PendingLogout>,
-    session: &Session,
+    (about, accounts): (&Account, &BrowserAccounts),
 ) -> Result<Response, Failure> {
+    let session = &about.session;
     interaction.pending.sid = session.sid.clone();
+    let mut others = Vec::new();
+    for other in accounts.all().filter(|other| other.id != about.id) {
+        others.push(user_name(context, &other.session).await?);
+    }
     let page = LogoutPage {
         language: interaction.language,
         issuer_name: context.issuer.display_name(),
         user_name: Some(user_name(context, session).await?),
+        others,
         client_name: interaction.pending.client_name.clone(),
         applications: told_applications(context, session, interaction.pending.client_name.as_deref()).await?,
         action: format!("{}{CONFIRM}", context.issuer.prefix),
@@ -166,43 +182,45 @@ pub(super) async fn confirm(call: &mut Call) -> Result<Response, Failure> {
     let Call { context, received, durable, .. } = &mut *call;
     let params = Params::parse(&received.form)?;
     let interaction = Interaction::<PendingLogout>::open(context, received, &params)?;
-    let Some((id, session)) = session_of(context, received, durable).await? else {
+    let accounts = BrowserAccounts::of(context, received, durable).await?;
+    let Some(first) = accounts.all().next() else {
         // The form was sent twice, or the session has ended elsewhere: the person is signed out already.
-        return signed_out(call, interaction.pending.redirect, None, interaction.language).await;
+        return signed_out(call, interaction.pending.redirect, &[], interaction.language).await;
     };
     let sid = interaction.pending.sid.as_str();
-    let is_ours = interaction.accepts((context, received), &params, Purpose::Logout, sid)?;
-    if !is_ours || !session.is_named(sid) {
-        // The form is forged, or another user has signed in meanwhile and has not been asked.
-        let refusal = Refusal::about(Reason::PageFormExpired, Details::of_user(&session.user));
+    if !interaction.accepts((context, received), &params, Purpose::Logout, sid)? {
+        let refusal = Refusal::about(Reason::PageFormExpired, Details::of_user(&first.session.user));
         context.refused(RefusedRequest::anonymous(refusal, None));
-        return ask(context, interaction, &session).await;
+        return ask(context, interaction, (first, &accounts)).await;
     }
-    match params.get("decision")? {
-        Some("confirm") => {
-            end(call, (&id, &session), None).await?;
-            let PendingLogout { redirect, .. } = interaction.pending;
-            ended(call, LogoutEnd { redirect, client: None }, &session, interaction.language).await
-        }
+    let over: Vec<Account> = match params.get("decision")? {
+        // None if the form was sent twice, or the session has ended elsewhere. Nobody else is signed out.
+        Some("confirm") => accounts.named(sid).cloned().into_iter().collect(),
+        Some("all") => accounts.into_all(),
         // Section 3: redirects to the client only after a logout.
-        Some("cancel") => Ok(redirect(true, &format!("{}/", context.issuer.prefix))),
+        Some("cancel") => return Ok(redirect(true, &format!("{}/", context.issuer.prefix))),
         decision => {
             let details = Details::of("decision").sent(decision.unwrap_or_default());
-            let description = "decision must be confirm or cancel";
-            Err(OAuthError::invalid_request(Reason::PageFormInvalid, description).about(details).into())
+            let description = "decision must be confirm, all or cancel";
+            return Err(OAuthError::invalid_request(Reason::PageFormInvalid, description)
+                .about(details)
+                .into());
         }
-    }
+    };
+    end(call, &over, None).await?;
+    let PendingLogout { redirect, .. } = interaction.pending;
+    ended(call, LogoutEnd { redirect, client: None }, &over, interaction.language).await
 }
 
-async fn end(
-    call: &mut Call,
-    (id, session): (&SessionId, &Session),
-    client: Option<&ClientId>,
-) -> Result<(), Failure> {
+async fn end(call: &mut Call, over: &[Account], client: Option<&ClientId>) -> Result<(), Failure> {
     let Call { context, durable, .. } = &mut *call;
-    end_session(&context.app, &context.issuer, id, session, durable).await?;
+    for Account { id, session } in over {
+        end_session(&context.app, &context.issuer, id, session, durable).await?;
+    }
     call.settle().await?;
-    call.context.audit(Event::SessionEnded, Some(&session.user), client);
+    for account in over {
+        call.context.audit(Event::SessionEnded, Some(&account.session.user), client);
+    }
     Ok(())
 }
 
@@ -239,26 +257,28 @@ async fn hinted(
     Ok(sessions.items.into_iter().map(|listed| listed.session).find(|session| is_meant(session)))
 }
 
-/// What follows when a session has ended in this browser: the logout goes on at the provider by which the person signed in, if that
-/// is set so, or ends here.
+/// What follows when sessions have ended in this browser: the logout goes on at the provider by which the person signed in to the
+/// first of them that began by one, if that is set so, or ends here.
 async fn ended(
     call: &mut Call,
     end: LogoutEnd,
-    session: &Session,
+    over: &[Account],
     language: Language,
 ) -> Result<Response, Failure> {
-    let here = end.redirect.clone();
-    let Call { context, received, .. } = &mut *call;
-    match Box::pin(upstream_logout::pass_on((context, received), session, end)).await? {
-        Some(PassedOn { to, cookies }) => {
-            let mut response = signed_out(call, Some(to), Some(session), language).await?;
+    let LogoutEnd { redirect: here, client } = end;
+    for account in over {
+        let Call { context, received, .. } = &mut *call;
+        let end = LogoutEnd { redirect: here.clone(), client: client.clone() };
+        let passed_on = upstream_logout::pass_on((context, received), &account.session, end);
+        if let Some(PassedOn { to, cookies }) = Box::pin(passed_on).await? {
+            let mut response = signed_out(call, Some(to), over, language).await?;
             for cookie in cookies.into_iter().flatten() {
                 response.headers_mut().append(header::SET_COOKIE, cookie);
             }
-            Ok(response)
+            return Ok(response);
         }
-        None => signed_out(call, here, Some(session), language).await,
     }
+    signed_out(call, here, over, language).await
 }
 
 /// `GET /logout/callback`: the person comes back from another provider, and goes where the logout ends. An answer that belongs to
@@ -278,45 +298,66 @@ pub(super) async fn callback(call: &mut Call) -> Result<Response, Failure> {
         call.client = call.context.app.store.client(&call.context.issuer.id, &client).await?;
     }
     let language = call.language();
-    signed_out(call, redirect, None, language).await
+    signed_out(call, redirect, &[], language).await
 }
 
-/// Redirects to the client's URI if there is one (section 3), else shows the signed-out page. `ended`: the session that has
-/// ended here, whose cookies are removed. Where its clients have frames to be told by, the page is shown in any case, and
+/// Redirects to the client's URI if there is one (section 3), else shows the signed-out page. `over`: the sessions that have
+/// ended here, whose cookies are removed. Where their clients have frames to be told by, the page is shown in any case, and
 /// leads on.
 async fn signed_out(
     call: &mut Call,
     to: Option<String>,
-    ended: Option<&Session>,
+    over: &[Account],
     language: Language,
 ) -> Result<Response, Failure> {
-    let Call { context, received, client, .. } = &*call;
-    let issuer = &context.issuer;
-    let frames = match ended {
-        Some(session) => frames(context, session).await?,
-        None => Vec::new(),
-    };
+    let context = &call.context;
+    let mut frames = Vec::new();
+    for account in over {
+        frames.extend(frames_of(context, &account.session).await?);
+    }
+    frames.truncate(MOST_FRAMES);
     let mut response = match to {
-        Some(location) if frames.is_empty() => redirect(received.is_post(), &location),
-        to => signed_out_page((context, client.as_deref()), frames, to, language)?,
+        Some(location) if frames.is_empty() => redirect(call.received.is_post(), &location),
+        to => {
+            let others = still_signed_in(call, over).await?;
+            let Call { context, client, .. } = &*call;
+            signed_out_page((context, client.as_deref()), (frames, others), to, language)?
+        }
     };
+    let Call { context, received, .. } = &*call;
     // Otherwise the cookies stay: they may belong to a live session, because a POST from another site sends no Lax
     // cookie, and another provider on this host may use the same cookie names. Removing them would sign nobody out.
-    if ended.is_some() {
-        remove_session_cookies(issuer, response.headers_mut());
+    if !over.is_empty() {
+        forget_ended(context, received, over, response.headers_mut());
     }
     Ok(response)
 }
 
+/// The names of the browser's accounts that go on.
+async fn still_signed_in(call: &mut Call, over: &[Account]) -> Result<Vec<String>, Failure> {
+    let Call { context, received, durable, .. } = call;
+    let mut names = Vec::new();
+    // What has ended here was all that the browser had.
+    if !over.is_empty() && !may_have_others(context, received) {
+        return Ok(names);
+    }
+    for account in BrowserAccounts::of(context, received, durable).await?.all() {
+        if over.iter().all(|over| over.id != account.id) {
+            names.push(user_name(context, &account.session).await?);
+        }
+    }
+    Ok(names)
+}
+
 /// The frames by which the clients of a session are told (Front-Channel Logout 1.0).
-async fn frames(context: &Context, session: &Session) -> Result<Vec<String>, Failure> {
+async fn frames_of(context: &Context, session: &Session) -> Result<Vec<String>, Failure> {
     let clients = clients_of(context, session).await?;
     Ok(front_channel_logout::frames(&context.issuer.url, session, clients.iter().map(|client| &**client)))
 }
 
 fn signed_out_page(
     (context, client): (&Context, Option<&Client>),
-    frames: Vec<String>,
+    (frames, others): (Vec<String>, Vec<String>),
     to: Option<String>,
     language: Language,
 ) -> Result<Response, Failure> {
@@ -328,6 +369,7 @@ fn signed_out_page(
         return_uri: to.clone().or_else(|| client.and_then(|client| client.displayed("client_uri"))),
         client_name: client.map(|client| client.display_name_in(language.tag())),
         frames,
+        others,
         leads_on_to: to.clone(),
     };
     let page = page

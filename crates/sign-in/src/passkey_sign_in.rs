@@ -44,7 +44,7 @@ async fn begin(call: &mut Call, form: LoginForm, by: &ProvenOnPage) -> Result<Re
     let client = form.asking.client_id();
     let sign_in = SignIn { user: &by.user, amr: proven.amr(), client };
     match begin_for(call, &form.interaction, sign_in, || by.is_still(&context)).await? {
-        Some((id, session)) => signed_in(call, form.interaction, id, &session).await,
+        Some(begun) => signed_in(call, form.interaction, begun).await,
         None => {
             form.note(&context, Refusal::about(Reason::SignInOvertaken, Details::of_user(&by.user.id)));
             form.refused(&context, LoginError::PasskeyRefused).await

@@ -23,6 +23,7 @@ use crate::first_factor::{FirstFactor, Proof, Takes};
 use crate::interaction::{Asking, Interaction, Page, PendingAuthorization, session_of};
 use crate::login_page::append;
 use crate::second_factor_attempt::{Attempt, Refused};
+use crate::session_begin::Begun;
 use crate::signed_in::signed_in;
 use crate::{remembered_device, second_factor_page, second_factor_setup};
 use symbolon_app::audit::RefusedRequest;
@@ -114,7 +115,8 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
         && interaction.session_id(&call.context, &session.user) == *id
     {
         // The form was sent twice, and the answer to the first one has signed this browser in.
-        return signed_in(call, interaction, id.clone(), session).await;
+        let begun = Begun::before(&call.context, &call.received, id.clone(), session);
+        return signed_in(call, interaction, begun).await;
     }
     if first.is_voluntary() && params.get("skip")?.is_some() {
         return stay(call, interaction, present.map(|(_, session)| session.sid.clone())).await;
@@ -146,14 +148,14 @@ async fn complete(
     attempt: &Attempt<'_>,
     (proven, remember): (&Proven, bool),
 ) -> Result<Response, Failure> {
-    let Some((id, session)) = attempt.sign_in(call, &interaction, proven).await? else {
+    let Some(begun) = attempt.sign_in(call, &interaction, proven).await? else {
         return resume_without_proof(call, interaction).await;
     };
     let cookie = match remember {
-        true => remembered_device::cookie(&call.context, &session.user).await?,
+        true => remembered_device::cookie(&call.context, &begun.session.user).await?,
         false => None,
     };
-    let mut response = signed_in(call, interaction, id, &session).await?;
+    let mut response = signed_in(call, interaction, begun).await?;
     append(response.headers_mut(), cookie);
     Ok(response)
 }

@@ -7,7 +7,7 @@ use symbolon_protocol::authenticator::AuthenticatorSet;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{ClientId, UserId};
 use symbolon_protocol::refusal::{Details, Reason, Refusal};
-use symbolon_protocol::session::{Session, SessionId};
+use symbolon_protocol::session::SessionId;
 use symbolon_protocol::sign_in::totp::{self, TotpSecret};
 use symbolon_protocol::sign_in::{Factor, Proven, recovery_code};
 use symbolon_protocol::time::Timestamp;
@@ -17,7 +17,7 @@ use crate::first_factor::{FirstFactor, Proof};
 use crate::interaction::{Asking, Interaction, PendingAuthorization};
 use crate::passkey_attempt::{self, RefusedOnPage};
 use crate::refusal_pause::refusal_pause;
-use crate::session_begin::{SignIn, begin_for};
+use crate::session_begin::{Begun, SignIn, begin_for};
 use crate::{email_code_attempt, second_factor_page};
 use symbolon_app::audit::{Actor, RefusedRequest};
 use symbolon_app::http::{Call, Context, Failure};
@@ -129,7 +129,7 @@ impl Attempt<'_> {
         call: &mut Call,
         interaction: &Interaction<PendingAuthorization>,
         proven: &Proven,
-    ) -> Result<Option<(SessionId, Session)>, Failure> {
+    ) -> Result<Option<Begun>, Failure> {
         let Context { app, issuer, .. } = self.context;
         let Some(user) = app.store.user(&issuer.id, &self.first.user).await? else { return Ok(None) };
         let client = self.asking.client_id();

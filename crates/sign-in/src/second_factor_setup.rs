@@ -4,6 +4,7 @@ use axum::response::Response;
 use symbolon_mail::Message;
 use symbolon_pages::{RecoveryCodesPage, SecondFactorError};
 use symbolon_protocol::authenticator::Totp;
+use symbolon_protocol::authorize::AnotherAccount;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::sign_in::totp::TotpSecret;
 use symbolon_protocol::sign_in::{Factor, recovery_code};
@@ -13,7 +14,7 @@ use crate::interaction::{Interaction, PendingAuthorization, address};
 use crate::login_page::{self, append};
 use crate::second_factor_attempt::{Attempt, seal_secret};
 use crate::{credential_news, upstream_logout};
-use symbolon_app::http::{Call, Context, Failure, Policy, html, set_cookie};
+use symbolon_app::http::{Call, Context, Failure, Policy, html};
 
 /// The first code of a new generator: keeps its secret, signs in, and shows the recovery codes, once.
 ///
@@ -52,11 +53,12 @@ pub(super) async fn submit(
         credential_news::tell(context, &call.received, &owner, Message::NewGenerator { at: now }).await;
     }
     let proven = attempt.first.proven().and(Factor::Totp, now);
-    let Some((id, session)) = attempt.sign_in(call, &interaction, &proven).await? else {
+    let Some(begun) = attempt.sign_in(call, &interaction, &proven).await? else {
         return begin_again(attempt, interaction);
     };
     interaction.pending.first_factor = None;
-    interaction.pending.signed_in_at = Some(session.auth_time);
+    interaction.pending.signed_in_at = Some(begun.session.auth_time);
+    interaction.pending.wants = AnotherAccount::No;
     let sealed = interaction.seal(context)?;
     let look = attempt.asking.appearance(context);
     let page = RecoveryCodesPage {
@@ -72,10 +74,11 @@ pub(super) async fn submit(
         page,
         &Policy { leads_to_client: true, language: interaction.language, ..Policy::default() },
     );
-    let lives = session.expires_at.since(now);
-    append(response.headers_mut(), set_cookie(issuer, &issuer.cookie, id.expose(), lives));
-    append(response.headers_mut(), upstream_logout::cookie_after(context, attempt.first, &session)?);
-    append(response.headers_mut(), interaction.browser.cookie(issuer));
+    let [cookie, others] = begun.cookies(context, &call.received);
+    let provider = upstream_logout::cookie_after((context, &call.received), attempt.first, &begun.session)?;
+    for cookie in [cookie, others, provider, interaction.browser.cookie(issuer)] {
+        append(response.headers_mut(), cookie);
+    }
     Ok(response)
 }
 

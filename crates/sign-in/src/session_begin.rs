@@ -1,29 +1,50 @@
-//! Beginning a session in a browser, in place of the one that it has.
+//! Beginning a session in a browser, in place of the one that it has of the same user, or beside those of others.
 
+use http::{HeaderValue, header};
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{ClientId, Sid};
 use symbolon_protocol::revocation::{SessionEnd, Tombstone};
 use symbolon_protocol::session::{Amr, Session, SessionId};
+use symbolon_protocol::session_origin::{SessionOrigin, device};
 use symbolon_protocol::user::User;
 use symbolon_store::Durable;
 use symbolon_store::shard::{ShardKind, sid_of};
 
-use crate::interaction::{Interaction, PendingAuthorization, session_of};
+use crate::browser_accounts::{Account, BrowserAccounts, cookies_in_use, most, others_beside};
+use crate::interaction::{Interaction, PendingAuthorization};
 use crate::session_end::end_session;
 use crate::session_quota;
-use symbolon_app::http::{Call, Context, Failure, session_cookie};
+use symbolon_app::http::{Call, Context, Failure, Received, session_cookie};
 use symbolon_app::session_end::Ending;
 
-/// Begins a session for somebody who has just proven who they are, and ends or takes over the one that the browser had.
+/// A session that has begun in a browser, and is in use there.
+pub(super) struct Begun {
+    /// Its id.
+    pub(super) id: SessionId,
+    /// The session.
+    pub(super) session: Session,
+    /// The sessions of the browser's other accounts, that of the one last used first.
+    others: Vec<SessionId>,
+}
+
+impl Begun {
+    /// A session that had begun before.
+    pub(super) fn before(context: &Context, received: &Received, id: SessionId, session: &Session) -> Self {
+        Self { others: others_beside(context, received, &id), id, session: session.clone() }
+    }
+
+    /// The cookies that bring it into the browser.
+    pub(super) fn cookies(&self, context: &Context, received: &Received) -> [Option<HeaderValue>; 2] {
+        cookies_in_use(context, received, (&self.id, &self.session), &self.others)
+    }
+}
+
+/// Begins a session for somebody who has just proven who they are, and takes over the one that the browser had of them.
 /// `None` if the user was deactivated or deleted meanwhile. On return it is durable, with all that the request did before.
 ///
 /// # Errors
 /// [`Failure`]: the store is out of reach.
-pub(super) async fn begin(
-    call: &mut Call,
-    user: &User,
-    amr: Amr,
-) -> Result<Option<(SessionId, Session)>, Failure> {
+pub(super) async fn begin(call: &mut Call, user: &User, amr: Amr) -> Result<Option<Begun>, Failure> {
     let context = call.context.clone();
     let Context { app, issuer, .. } = &context;
     let id = drawn_id(&context);
@@ -37,11 +58,7 @@ pub(super) async fn begin(
 ///
 /// # Errors
 /// [`Failure`]: the store is out of reach.
-pub(super) async fn step_up(
-    call: &mut Call,
-    user: &User,
-    amr: Amr,
-) -> Result<Option<(SessionId, Session)>, Failure> {
+pub(super) async fn step_up(call: &mut Call, user: &User, amr: Amr) -> Result<Option<Begun>, Failure> {
     let context = call.context.clone();
     let Context { app, issuer, .. } = &context;
     let Some(before) = session_cookie(&call.received.headers, issuer) else { return Ok(None) };
@@ -75,12 +92,12 @@ pub(super) async fn begin_for(
     interaction: &Interaction<PendingAuthorization>,
     sign_in: SignIn<'_>,
     is_still: impl AsyncFnOnce() -> Result<bool, Failure>,
-) -> Result<Option<(SessionId, Session)>, Failure> {
-    let Call { context, durable, .. } = &mut *call;
+) -> Result<Option<Begun>, Failure> {
+    let Call { context, received, durable, .. } = &mut *call;
     let Context { app, issuer, .. } = &*context;
     let mut id = interaction.session_id(context, &sign_in.user.id);
     if let Some(session) = app.store.session(&issuer.id, &id, app.now()).await?.take(durable) {
-        return Ok(Some((id, Session::clone(&session))));
+        return Ok(Some(Begun::before(context, received, id, &session)));
     }
     let session = new_session(context, &sign_in, &id);
     if app.store.revoked(&issuer.id, &session.lineage(&issuer.id)).await?.take(durable) {
@@ -96,7 +113,8 @@ fn drawn_id(context: &Context) -> SessionId {
     SessionId::new(app.store.place(ShardKind::Session).draw::<16>(ShardKind::Session, &*app.random))
 }
 
-/// Opens a session, and ends or takes over the one that the browser had. The id is always a new one (session fixation): an id
+/// Opens a session. It takes over the one that the browser had of the same user; those of others stay beside it, but for the
+/// ones last used longest ago, beyond as many as the issuer allows. The id is always a new one (session fixation): an id
 /// that the browser brought may be known to somebody else. `is_still` is asked after the session is stored, whether what was
 /// proven still holds, and the user may sign in: whoever changes that now either finds the session and ends it, or did so
 /// before, and `is_still` sees that. `None`: it does not. On return it is durable, with all that the request did before, and
@@ -106,27 +124,44 @@ async fn open(
     id: SessionId,
     sign_in: SignIn<'_>,
     is_still: impl AsyncFnOnce() -> Result<bool, Failure>,
-) -> Result<Option<(SessionId, Session)>, Failure> {
+) -> Result<Option<Begun>, Failure> {
     let Call { context, received, durable, .. } = &mut *call;
     let (Context { app, issuer, .. }, user) = (&*context, sign_in.user);
     let mut session = new_session(context, &sign_in, &id);
-    let old = session_of(context, received, durable).await?;
-    let dropped = match &old {
-        Some((_, old)) if old.user == user.id => session.succeed(old),
-        _ => None,
-    };
+    let present = BrowserAccounts::of(context, received, durable).await?;
+    let before = present.of_user(&user.id).cloned();
+    let dropped = before.as_ref().and_then(|before| session.succeed(&before.session));
     app.store.open_session(&issuer.id, &id, session.clone()).await?.take(durable);
     if !is_still().await? {
         end_session(app, issuer, &id, &session, durable).await?;
         return Ok(None);
     }
-    if let Some((id, old)) = old {
-        replace(context, user, (&id, &old), dropped, durable).await?;
+    let mut others = present.into_all();
+    others.retain(|account| account.session.user != user.id);
+    let beyond = others.split_off(others.len().min(most(context) - 1));
+    note_origin(context, received, &session).await;
+    if let Some(before) = before {
+        hand_over(context, &before, dropped, durable).await?;
+    }
+    for Account { id, session } in &beyond {
+        end_session(app, issuer, id, session, durable).await?;
+        context.audit(Event::SessionEnded, Some(&session.user), None);
     }
     call.settle().await?;
     call.context.audit(Event::SignedIn, Some(&user.id), sign_in.client);
     session_quota::enforce(&call.context, &user.id).await;
-    Ok(Some((id, session)))
+    let others = others.into_iter().map(|account| account.id).collect();
+    Ok(Some(Begun { id, session, others }))
+}
+
+/// Notes where a session begins. It is for the eyes of its person alone, so nobody is refused because it could not be.
+async fn note_origin(context: &Context, received: &Received, session: &Session) {
+    let Context { app, issuer, remote, .. } = context;
+    let user_agent = received.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok());
+    let origin = SessionOrigin { device: user_agent.and_then(device), address: Some(*remote) };
+    if let Err(error) = app.store.note_origin(&issuer.id, session, &origin).await {
+        tracing::warn!(%error, "where a session began is not noted");
+    }
 }
 
 /// The session that a sign-in begins now.
@@ -145,25 +180,19 @@ fn new_session(context: &Context, sign_in: &SignIn<'_>, id: &SessionId) -> Sessi
     }
 }
 
-/// Ends the browser's previous session. A session of another user ends with its grants. One of the same user only
-/// hands its `sid` over to the new session, so that clients where the user is signed in stay valid until the new
-/// session ends. `dropped`: an older `sid` for which the new session has no room.
+/// Ends the session of the same user that the browser had before, which only hands its `sid` over to the new one: so clients
+/// where the user is signed in stay valid until the new session ends. `dropped`: an older `sid` for which the new session has
+/// no room.
 ///
 /// # Errors
 /// [`Failure`]: the store is out of reach.
-async fn replace(
+async fn hand_over(
     context: &Context,
-    user: &User,
-    (id, old): (&SessionId, &Session),
+    Account { id, session: old }: &Account,
     dropped: Option<Sid>,
     durable: &mut Durable,
 ) -> Result<(), Failure> {
     let Context { app, issuer, .. } = context;
-    if old.user != user.id {
-        end_session(app, issuer, id, old, durable).await?;
-        context.audit(Event::SessionEnded, Some(&old.user), None);
-        return Ok(());
-    }
     let dropped = match dropped {
         Some(sid) => {
             app.tell_of_dropped(issuer, old, &sid).await?;

@@ -1,34 +1,36 @@
 //! What follows when somebody has signed in.
 
 use axum::response::Response;
-use symbolon_protocol::session::{Session, SessionId};
+use symbolon_protocol::authorize::AnotherAccount;
+use symbolon_protocol::session::SessionId;
 
 use crate::authorize::resume;
 use crate::interaction::{Interaction, Page, PendingAuthorization, address, fits_address};
+use crate::session_begin::Begun;
 use crate::{login_page, passkey_offer_page, upstream_logout};
-use symbolon_app::http::{Call, Failure, redirect, set_cookie};
+use symbolon_app::http::{Call, Failure, redirect};
 
 /// Continues the request of an interaction after the person has signed in.
 pub(super) async fn signed_in(
     call: &mut Call,
     mut interaction: Interaction<PendingAuthorization>,
-    id: SessionId,
-    session: &Session,
+    begun: Begun,
 ) -> Result<Response, Failure> {
-    interaction.pending.signed_in_at = Some(session.auth_time);
-    let (context, now) = (call.context.clone(), call.context.app.now());
-    let lives = session.expires_at.since(now);
-    let cookie = set_cookie(&context.issuer, &context.issuer.cookie, id.expose(), lives);
+    interaction.pending.signed_in_at = Some(begun.session.auth_time);
+    interaction.pending.wants = AnotherAccount::No;
+    let context = call.context.clone();
+    let [cookie, others] = begun.cookies(&context, &call.received);
     let provider = match &interaction.pending.first_factor {
-        Some(first) => upstream_logout::cookie_after(&context, first, session)?,
+        Some(first) => upstream_logout::cookie_after((&context, &call.received), first, &begun.session)?,
         None => None,
     };
     let mut response = match interaction.pending.offer_passkey {
-        true => offer_passkey(call, interaction, id).await?,
-        false => resume(call, interaction, Some(id), Page::Login).await?,
+        true => offer_passkey(call, interaction, begun.id).await?,
+        false => resume(call, interaction, Some(begun.id), Page::Login).await?,
     };
-    login_page::append(response.headers_mut(), cookie);
-    login_page::append(response.headers_mut(), provider);
+    for cookie in [cookie, others, provider] {
+        login_page::append(response.headers_mut(), cookie);
+    }
     Ok(response)
 }
 

@@ -1,7 +1,8 @@
 //! Passing a logout on to the provider by which the person signed in (OpenID Connect RP-Initiated Logout 1.0 2, as the relying
 //! party).
 //!
-//! Which provider that was stands in a cookie of the browser, sealed with the session's `sid`: the store keeps nothing for it.
+//! Which provider that was stands in a cookie of the browser, sealed with the session's `sid`, for each of the browser's
+//! accounts: the store keeps nothing for it.
 //! Where the logout ends stands in `state`, sealed and bound to the browser: nobody can make an address that leads elsewhere.
 
 use http::HeaderValue;
@@ -10,6 +11,7 @@ use symbolon_protocol::id::{ClientId, Sid};
 use symbolon_protocol::identity_provider::{IdentityProvider, ProviderLogout};
 use symbolon_protocol::params::Params;
 use symbolon_protocol::session::Session;
+use symbolon_protocol::settings::MOST_ACCOUNTS;
 use symbolon_protocol::time::Timestamp;
 use url::Url;
 
@@ -26,12 +28,49 @@ const OF_STATE: &str = "logout at an identity provider";
 /// The longest address to which a browser is sent, in bytes: more is not taken by every server.
 const LONGEST_ADDRESS: usize = 8 << 10;
 
-/// By which provider the browser's session began.
+/// By which provider a session of the browser began.
 #[derive(Serialize, Deserialize)]
 struct SignedInBy {
     sid: Sid,
     /// Its key.
     provider: String,
+}
+
+/// What the cookie holds.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Known {
+    /// The sessions that began by a provider, the latest first.
+    Several(Vec<SignedInBy>),
+    /// One, as earlier versions sealed it.
+    One(SignedInBy),
+}
+
+/// What the browser's cookie says, the latest first.
+fn known(context: &Context, received: &Received) -> Vec<SignedInBy> {
+    let issuer = &context.issuer;
+    let name = cookie_name(issuer);
+    let opened = cookies(&received.headers, &name).find_map(|sealed| {
+        let opened = issuer.interactions.open(OF_COOKIE, sealed).ok()?;
+        serde_json::from_slice::<Known>(opened.expose()).ok()
+    });
+    match opened {
+        Some(Known::Several(known)) => known,
+        Some(Known::One(known)) => vec![known],
+        None => Vec::new(),
+    }
+}
+
+/// The cookie that says this.
+fn told(context: &Context, known: &[SignedInBy]) -> Result<Option<HeaderValue>, Failure> {
+    let issuer = &context.issuer;
+    if known.is_empty() {
+        return Ok(remove_cookie(issuer, &cookie_name(issuer)));
+    }
+    let plain = serde_json::to_vec(known).map_err(internal)?;
+    let sealed = issuer.interactions.seal(OF_COOKIE, &plain).map_err(internal)?;
+    let lives = issuer.settings.load().lifetimes.session;
+    Ok(set_cookie(issuer, &cookie_name(issuer), &sealed, lives))
 }
 
 /// Where a logout ends.
@@ -73,17 +112,15 @@ fn passed_on(issuer: &IssuerState, key: &str) -> Option<IdentityProvider> {
 /// # Errors
 /// [`Failure::Internal`]
 pub(super) fn cookie(
-    context: &Context,
+    (context, received): (&Context, &Received),
     provider: &str,
     session: &Session,
 ) -> Result<Option<HeaderValue>, Failure> {
-    let Context { app, issuer, .. } = context;
-    let Some(provider) = passed_on(issuer, provider) else { return Ok(None) };
-    let by = SignedInBy { sid: session.sid.clone(), provider: provider.key.to_string() };
-    let plain = serde_json::to_vec(&by).map_err(internal)?;
-    let sealed = issuer.interactions.seal(OF_COOKIE, &plain).map_err(internal)?;
-    let lives = session.expires_at.since(app.now());
-    Ok(set_cookie(issuer, &cookie_name(issuer), &sealed, lives))
+    let Some(provider) = passed_on(&context.issuer, provider) else { return Ok(None) };
+    let mut by = vec![SignedInBy { sid: session.sid.clone(), provider: provider.key.to_string() }];
+    by.extend(known(context, received).into_iter().filter(|by| !session.is_named(by.sid.as_str())));
+    by.truncate(usize::from(MOST_ACCOUNTS));
+    told(context, &by)
 }
 
 /// The same for a session that a second factor completed.
@@ -91,12 +128,12 @@ pub(super) fn cookie(
 /// # Errors
 /// [`Failure::Internal`]
 pub(super) fn cookie_after(
-    context: &Context,
+    browser: (&Context, &Received),
     first: &FirstFactor,
     session: &Session,
 ) -> Result<Option<HeaderValue>, Failure> {
     match first.identity_provider() {
-        Some(key) => cookie(context, key, session),
+        Some(key) => cookie(browser, key, session),
         None => Ok(None),
     }
 }
@@ -120,14 +157,10 @@ pub(super) async fn pass_on(
     end: LogoutEnd,
 ) -> Result<Option<PassedOn>, Failure> {
     let Context { app, issuer, .. } = context;
-    let name = cookie_name(issuer);
-    let by = cookies(&received.headers, &name).find_map(|sealed| {
-        let opened = issuer.interactions.open(OF_COOKIE, sealed).ok()?;
-        serde_json::from_slice::<SignedInBy>(opened.expose()).ok()
-    });
     // The person may have signed in again by another way: that session stands for the earlier ones.
-    let by = by.filter(|by| session.is_named(by.sid.as_str()));
-    let Some(provider) = by.and_then(|by| passed_on(issuer, &by.provider)) else { return Ok(None) };
+    let (own, others): (Vec<_>, Vec<_>) =
+        known(context, received).into_iter().partition(|by| session.is_named(by.sid.as_str()));
+    let Some(provider) = own.first().and_then(|by| passed_on(issuer, &by.provider)) else { return Ok(None) };
     let endpoint = match (Upstream { app, issuer, provider: &provider }).metadata().await {
         Ok(metadata) => metadata.end_session_endpoint.clone(),
         Err(error) => {
@@ -142,7 +175,7 @@ pub(super) async fn pass_on(
     let browser = Browser::of_or_new(&received.headers, issuer, &*app.random);
     let state = seal(context, &browser, end)?;
     let to = request(endpoint, &provider, (&issuer.logout_callback(), &state));
-    let cookies = [browser.cookie(issuer), remove_cookie(issuer, &name)];
+    let cookies = [browser.cookie(issuer), told(context, &others)?];
     Ok((to.len() <= LONGEST_ADDRESS).then_some(PassedOn { to, cookies }))
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use symbolon_crypto::encoding;
 use symbolon_protocol::family::Family;
 use symbolon_protocol::session::Session;
+use symbolon_protocol::session_origin::SessionOrigin;
 use symbolon_protocol::time::Timestamp;
 
 /// One page of a listing.
@@ -53,6 +54,8 @@ pub struct ListedSession {
     pub session: Arc<Session>,
     /// Its last use that was written.
     pub last_used_at: Timestamp,
+    /// Where it began, if that was noted; only in the list of its user's sessions.
+    pub origin: Option<SessionOrigin>,
 }
 
 /// The position in a listing of all sessions. As text: 22 characters of base64url.

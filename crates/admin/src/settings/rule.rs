@@ -7,7 +7,7 @@ use symbolon_protocol::branding::Branding;
 use symbolon_protocol::claim_definition;
 use symbolon_protocol::pkce::policy;
 use symbolon_protocol::revocation::KEPT_AT_LEAST;
-use symbolon_protocol::settings::{IssuerSettings, LONGEST_LIFE, Lifetimes};
+use symbolon_protocol::settings::{IssuerSettings, LONGEST_LIFE, Lifetimes, MOST_ACCOUNTS};
 use symbolon_protocol::sign_in::origin::MOST_ORIGINS;
 use symbolon_protocol::sign_in::puzzle;
 use symbolon_protocol::ui_locale::UiLocale;
@@ -59,8 +59,12 @@ pub(crate) fn document(settings: &IssuerSettings) -> Map<String, Value> {
     document.entry("sign_in_page").or_insert_with(|| "all_at_once".into());
     document.entry("offer_passkey").or_insert(Value::Bool(true));
     document.entry("remember_device_days").or_insert_with(|| 0.into());
+    let accounts = IssuerSettings::default().accounts_per_browser;
+    document.entry("accounts_per_browser").or_insert_with(|| accounts.into());
     document.entry("self_deletion").or_insert(Value::Bool(false));
     document.entry("session_management").or_insert(Value::Bool(false));
+    document.entry("consent_version").or_insert_with(|| 0.into());
+    document.entry("consent_lifetime_seconds").or_insert(Value::Null);
     document.entry("registration").or_insert(Value::Null);
     document.entry("registration_puzzle").or_insert_with(|| 0.into());
     document.entry("branding").or_insert_with(|| Value::Object(Map::new()));
@@ -152,6 +156,13 @@ pub(crate) fn check(settings: &IssuerSettings) -> Result<(), AdminError> {
     }
     if !(1..=100).contains(&settings.token_exchange_max_targets) {
         return Err(AdminError::invalid("token_exchange_max_targets must be 1 to 100"));
+    }
+    if !(1..=MOST_ACCOUNTS).contains(&settings.accounts_per_browser) {
+        return Err(AdminError::invalid(format!("accounts_per_browser must be 1 to {MOST_ACCOUNTS}")));
+    }
+    let longest_consent = LONGEST_LIFE.as_secs();
+    if settings.consent_lifetime_seconds.is_some_and(|life| !(60..=longest_consent).contains(&life)) {
+        return Err(AdminError::invalid(format!("consent_lifetime_seconds must be 60 to {longest_consent}")));
     }
     if settings.password_work_kib.is_some_and(|work| work > MOST_PASSWORD_WORK_KIB) {
         return Err(AdminError::invalid(format!(

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue, header};
 use percent_encoding::percent_decode_str;
-use symbolon_protocol::session::{Session, SessionId};
-use symbolon_protocol::time::Timestamp;
+use symbolon_protocol::session::SessionId;
+use symbolon_protocol::settings::MOST_ACCOUNTS;
 
 use crate::issuer::IssuerState;
 
@@ -58,35 +58,68 @@ fn written(
     HeaderValue::try_from(format!("{name}={value}; Path={path}{readable}; {site}; Max-Age={seconds}")).ok()
 }
 
-/// Makes the browser's state cookie that of a session, or takes it away where there is none (Session Management 1.0 3.2:
-/// the page in the frame reads it by script). Writes nothing if the browser has it so already.
-pub fn tell_browser_state(
-    headers: &HeaderMap,
-    issuer: &IssuerState,
-    session: Option<(&Session, Timestamp)>,
-    answer: &mut HeaderMap,
-) {
-    let name = &*issuer.browser_state_cookie;
-    let known = cookies(headers, name).next();
-    let cookie = match session {
-        Some((session, _)) if known == Some(session.sid.as_str()) => None,
-        Some((session, now)) => {
-            let lives = session.expires_at.since(now);
-            written(issuer, (name, session.sid.as_str()), "", lives)
-        }
-        None => known.and_then(|_| written(issuer, (name, ""), "", Duration::ZERO)),
-    };
-    if let Some(cookie) = cookie {
-        answer.append(header::SET_COOKIE, cookie);
-    }
+/// The browser's state, as its cookie has it (Session Management 1.0 3.2: the page in the frame reads it by script).
+pub fn known_browser_state<'h>(headers: &'h HeaderMap, issuer: &'h IssuerState) -> Option<&'h str> {
+    cookies(headers, &issuer.browser_state_cookie).next()
+}
+
+/// A `Set-Cookie` for the browser's state, which scripts may read.
+pub fn browser_state_cookie(issuer: &IssuerState, state: &str, lives: Duration) -> Option<HeaderValue> {
+    written(issuer, (&issuer.browser_state_cookie, state), "", lives)
+}
+
+/// A `Set-Cookie` that takes the browser's state away.
+pub fn remove_browser_state(issuer: &IssuerState) -> Option<HeaderValue> {
+    browser_state_cookie(issuer, "", Duration::ZERO)
 }
 
 /// Takes away the cookies of a session that has ended in this browser: its own, and the browser's state.
 pub fn remove_session_cookies(issuer: &IssuerState, answer: &mut HeaderMap) {
-    let state = written(issuer, (&issuer.browser_state_cookie, ""), "", Duration::ZERO);
-    for cookie in [remove_cookie(issuer, &issuer.cookie), state].into_iter().flatten() {
+    for cookie in [remove_cookie(issuer, &issuer.cookie), remove_browser_state(issuer)].into_iter().flatten()
+    {
         answer.append(header::SET_COOKIE, cookie);
     }
+}
+
+/// The most ids that are read of the cookie with the sessions of other accounts, and their longest form.
+const MOST_IDS: usize = 2 * MOST_ACCOUNTS as usize;
+const LONGEST_ID: usize = 128;
+
+/// The name of the cookie with the sessions of the browser's other accounts.
+fn other_sessions_name(issuer: &IssuerState) -> String {
+    issuer.cookie_name("symbolon_accounts")
+}
+
+/// The ids of the sessions that the browser has besides the one in use, that of the account last used first. They are in a
+/// cookie of their own, so that most requests read one id alone. Whether they live is the store's to say.
+pub fn other_sessions(headers: &HeaderMap, issuer: &IssuerState) -> Vec<SessionId> {
+    let name = other_sessions_name(issuer);
+    let Some(value) = cookies(headers, &name).find(|value| !value.is_empty()) else { return Vec::new() };
+    let mut ids: Vec<SessionId> = Vec::new();
+    let is_id = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    let well_formed = |id: &&str| (1..=LONGEST_ID).contains(&id.len()) && id.bytes().all(is_id);
+    for id in value.split('.').take(MOST_IDS).filter(well_formed) {
+        let id = SessionId::new(id);
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    ids
+}
+
+/// A `Set-Cookie` for the sessions of the browser's other accounts; `None` where it has no such cookie and needs none.
+pub fn other_sessions_cookie(
+    headers: &HeaderMap,
+    issuer: &IssuerState,
+    others: &[SessionId],
+) -> Option<HeaderValue> {
+    let name = other_sessions_name(issuer);
+    if others.is_empty() {
+        cookies(headers, &name).next()?;
+        return remove_cookie(issuer, &name);
+    }
+    let value = others.iter().map(SessionId::expose).collect::<Vec<_>>().join(".");
+    set_cookie(issuer, &name, &value, issuer.settings.load().lifetimes.session)
 }
 
 /// A `Set-Cookie` that deletes a cookie.
@@ -97,6 +130,7 @@ pub fn remove_cookie(issuer: &IssuerState, name: &str) -> Option<HeaderValue> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::issuer::scene::issuer;
 
     fn headers(lines: &[&'static str]) -> HeaderMap {
         lines.iter().map(|line| (header::COOKIE, HeaderValue::from_static(line))).collect()
@@ -106,6 +140,28 @@ mod tests {
     fn only_the_whole_name_counts() {
         let headers = headers(&["xsid=no; sid=one", "sid=\"two\";sid=", "other=sid=no"]);
         assert_eq!(cookies(&headers, "sid").collect::<Vec<_>>(), ["one", "two", ""]);
+    }
+
+    #[test]
+    fn other_sessions_are_few_short_and_different() {
+        let issuer = issuer("http://localhost", "", 1);
+        let of = |value: &str| {
+            let line = HeaderValue::from_str(&format!("symbolon_accounts_acme={value}")).unwrap();
+            let headers = HeaderMap::from_iter([(header::COOKIE, line)]);
+            let ids = other_sessions(&headers, &issuer);
+            let again = other_sessions_cookie(&headers, &issuer, &ids);
+            (ids.iter().map(|id| id.expose().to_owned()).collect::<Vec<_>>(), again)
+        };
+        let (ids, again) = of("se_1_2_a.se_1_3_b.se_1_2_a..a=b");
+        assert_eq!(ids, ["se_1_2_a", "se_1_3_b"]);
+        let again = again.unwrap();
+        let again = again.to_str().unwrap();
+        assert!(again.starts_with("symbolon_accounts_acme=se_1_2_a.se_1_3_b; Path=/; HttpOnly;"), "{again}");
+        let many = (0..100).map(|number| number.to_string()).collect::<Vec<_>>().join(".");
+        assert_eq!(of(&many).0.len(), MOST_IDS);
+        let (ids, again) = of(&"x".repeat(LONGEST_ID + 1));
+        assert!(ids.is_empty() && again.unwrap().to_str().unwrap().contains("Max-Age=0"));
+        assert_eq!(other_sessions_cookie(&HeaderMap::new(), &issuer, &[]), None);
     }
 
     #[test]

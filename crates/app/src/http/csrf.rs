@@ -35,6 +35,8 @@ pub enum Purpose {
     PasskeyOffer,
     /// Allowing or denying consent.
     Consent,
+    /// Choosing the account with which to go on.
+    SelectAccount,
     /// Signing out.
     Logout,
     /// A form of the account pages; which one stands in place of the interaction.
@@ -58,6 +60,7 @@ impl Purpose {
             Self::SecondFactor => b"second-factor",
             Self::PasskeyOffer => b"passkey-offer",
             Self::Consent => b"consent",
+            Self::SelectAccount => b"select-account",
             Self::Logout => b"logout",
             Self::Account => b"account",
             Self::Register => b"register",

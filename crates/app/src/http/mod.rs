@@ -21,7 +21,8 @@ pub use context::{Context, IssuerService};
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) use cookie::session_of;
 pub use cookie::{
-    cookies, remove_cookie, remove_session_cookies, session_cookie, set_cookie, tell_browser_state,
+    browser_state_cookie, cookies, known_browser_state, other_sessions, other_sessions_cookie,
+    remove_browser_state, remove_cookie, remove_session_cookies, session_cookie, set_cookie,
 };
 pub use cors::{preflight, preflight_with_credentials};
 pub use endpoint::{Answer, Call, Cors, Endpoint, Failures, Form, Handler, Limit, Received};

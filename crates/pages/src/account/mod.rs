@@ -244,6 +244,8 @@ pub struct AccountFrame {
     pub place: AccountPlace,
     /// The issuer's path in front of the pages (`/acme`, or nothing).
     pub prefix: String,
+    /// Whether other accounts may be signed in in the browser besides.
+    pub may_switch: bool,
     /// Who is signed in.
     pub user_name: String,
     /// The hidden field `csrf_token` of its forms.

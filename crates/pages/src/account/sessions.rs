@@ -13,6 +13,10 @@ pub struct SessionView {
     pub sid: String,
     /// Whether it is this browser's.
     pub is_this: bool,
+    /// The kinds of browser and system in which it began, if they are known.
+    pub device: Option<String>,
+    /// The address that it began from, if that is known.
+    pub address: Option<String>,
     /// When it began, in milliseconds since 1970.
     pub begun: u64,
     /// When the person last proved who they are, in milliseconds since 1970.

@@ -7,6 +7,7 @@ fn frame(place: AccountPlace) -> AccountFrame {
     AccountFrame {
         place,
         prefix: String::new(),
+        may_switch: true,
         user_name: HOSTILE.into(),
         csrf: HOSTILE.into(),
         notice: Some(AccountNotice::Invalid(HOSTILE.into())),
@@ -62,6 +63,8 @@ fn sessions() -> SessionsPage {
     let session = |is_this| SessionView {
         sid: HOSTILE.into(),
         is_this,
+        device: Some(HOSTILE.into()),
+        address: Some(HOSTILE.into()),
         begun: 0,
         signed_in: 90_000,
         used: 90_000,

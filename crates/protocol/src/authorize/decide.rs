@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::request::AuthorizationRequest;
 use crate::client::{Client, GrantType};
 use crate::consent::Consent;
@@ -23,6 +25,61 @@ pub struct InteractionSoFar<'a> {
     pub allowed: Option<(&'a UserId, &'a Scope)>,
     /// The session that was found to have nothing to step up with: `acr_values` is voluntary.
     pub stays_at: Option<&'a Sid>,
+    /// The account that the person chose among those of the browser, by its session.
+    pub selected: Option<&'a Sid>,
+    /// What the person wants other than the account that is in use.
+    pub wants: AnotherAccount,
+}
+
+/// What a person wants other than the account that is in use in their browser.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnotherAccount {
+    /// Nothing.
+    #[default]
+    No,
+    /// To choose among those that are signed in.
+    Choose,
+    /// To sign in as somebody who need not be signed in yet.
+    SignIn,
+}
+
+impl AnotherAccount {
+    /// Whether the person wants nothing of the kind.
+    pub fn is_no(&self) -> bool {
+        *self == Self::No
+    }
+}
+
+impl InteractionSoFar<'_> {
+    /// Whether the person signed in for this request, in this session or in one that it took the place of.
+    pub fn is_signed_in_with(&self, session: &Session) -> bool {
+        self.signed_in_at.is_some_and(|at| session.auth_time >= at)
+    }
+
+    /// Whether the person said for this request that it is this account: by choosing it, or by signing in.
+    pub fn has_chosen(&self, session: &Session) -> bool {
+        self.is_signed_in_with(session) || self.selected == Some(&session.sid)
+    }
+}
+
+/// Who is signed in in the browser, as far as a request is concerned.
+#[derive(Clone, Copy, Debug)]
+pub enum SignedIn<'a> {
+    /// Nobody.
+    Nobody,
+    /// Accounts of which none is in use: the one that was last chosen in this browser has been signed out.
+    NoneInUse,
+    /// An account.
+    Account {
+        /// Its session.
+        session: &'a Session,
+        /// What its user has allowed the client.
+        consent: Option<&'a Consent>,
+        /// Whether it is the account in use: the one last chosen in this browser. Another one can only be named by the
+        /// request's `id_token_hint`.
+        is_in_use: bool,
+    },
 }
 
 /// What happens next.
@@ -33,6 +90,8 @@ pub enum Decision {
         /// What is granted.
         scope: Scope,
     },
+    /// The page on which the person chooses one of the accounts that are signed in in the browser.
+    SelectAccount,
     /// The login page.
     Login {
         /// Whether there is a session whose user must authenticate again.
@@ -54,18 +113,27 @@ pub enum Decision {
 pub fn decide(
     request: &AuthorizationRequest<'_>,
     client: &Client,
-    session: Option<(&Session, Option<&Consent>)>,
+    signed_in: SignedIn<'_>,
     hint: &IdTokenHint,
     interaction: InteractionSoFar<'_>,
     now: Timestamp,
 ) -> Decision {
     let silent = request.prompt.none;
-    let live = session.filter(|(session, _)| now < session.expires_at);
-    let Some((session, consent)) = live else {
-        return ask_or(silent, Decision::Login { reauthenticate: false }, Reason::SessionMissing, None);
+    let (session, consent, is_in_use) = match signed_in {
+        SignedIn::Account { session, consent, is_in_use } if now < session.expires_at => {
+            (session, consent, is_in_use)
+        }
+        // OpenID Connect Core 3.1.2.6: the person did not select a session.
+        SignedIn::NoneInUse if interaction.wants != AnotherAccount::SignIn => {
+            return ask_or(silent, Decision::SelectAccount, Reason::AccountNotSelected, None);
+        }
+        _ => return ask_or(silent, Decision::Login { reauthenticate: false }, Reason::SessionMissing, None),
     };
     let user = Some(&session.user);
-    let signed_in_now = interaction.signed_in_at.is_some_and(|at| session.auth_time >= at);
+    let signed_in_now = interaction.is_signed_in_with(session);
+    if let Some(page) = ask_for_account(request, session, interaction) {
+        return page;
+    }
     if let Err(reason) = check_expected(session, hint, silent) {
         // OpenID Connect Core 3.1.2.1: if another user than the hint's is signed in, the person may sign in again. If
         // it is then still another user, that is an error.
@@ -79,9 +147,11 @@ pub fn decide(
     if request.needs_second_factor && !session.amr.satisfies_second_factor() {
         return ask_or(silent, Decision::Login { reauthenticate: true }, Reason::SecondFactorNeeded, user);
     }
+    // The pages of step-up and consent are about the account in use.
+    let page = |page| if is_in_use { page } else { Decision::SelectAccount };
     // OpenID Connect Core 3.1.2.1, 5.5.1.1: voluntary, so a silent request is answered with what was proven.
     if !request.acr.is_empty() && !silent && must_step_up(request, session, interaction) {
-        return Decision::StepUp;
+        return page(Decision::StepUp);
     }
     let scope = grantable(request, client, consent);
     if scope.is_empty() {
@@ -103,7 +173,25 @@ pub fn decide(
     if remembered && !request.prompt.consent && is_assured(request, client) {
         return Decision::Issue { scope };
     }
-    ask_or(silent, Decision::Consent { scopes: scope }, Reason::ConsentMissing, user)
+    ask_or(silent, page(Decision::Consent { scopes: scope }), Reason::ConsentMissing, user)
+}
+
+/// The page on which the person says who they are, if they want that or the request does. It is none of a silent request:
+/// `prompt` may not have `select_account` beside `none`, and nobody wants anything before a page is shown.
+fn ask_for_account(
+    request: &AuthorizationRequest<'_>,
+    session: &Session,
+    so_far: InteractionSoFar<'_>,
+) -> Option<Decision> {
+    // OpenID Connect Core 3.1.2.1: asks even if there is one account only.
+    let asks = request.prompt.select_account || so_far.wants == AnotherAccount::Choose;
+    match so_far.wants {
+        AnotherAccount::SignIn if !so_far.is_signed_in_with(session) => {
+            Some(Decision::Login { reauthenticate: true })
+        }
+        _ if asks && !so_far.has_chosen(session) => Some(Decision::SelectAccount),
+        _ => None,
+    }
 }
 
 /// Whether the person is to be asked for one factor more.
@@ -124,6 +212,9 @@ fn ask_or(silent: bool, page: Decision, reason: Reason, user: Option<&UserId>) -
     let (code, description) = match (silent, reason) {
         (false, _) => return page,
         (true, Reason::ConsentMissing) => (ErrorCode::ConsentRequired, "the user has to consent"),
+        (true, Reason::AccountNotSelected) => {
+            (ErrorCode::AccountSelectionRequired, "the user has to select an account")
+        }
         (true, _) => (ErrorCode::LoginRequired, "the user has to sign in"),
     };
     match user {
@@ -150,7 +241,6 @@ fn check_expected(session: &Session, hint: &IdTokenHint, silent: bool) -> Result
 /// OpenID Connect Core 3.1.2.1: `prompt=login`, or a sign-in older than `max_age`, requires a new sign-in.
 fn must_sign_in_again(request: &AuthorizationRequest<'_>, session: &Session, now: Timestamp) -> bool {
     request.prompt.login
-        || request.prompt.select_account
         || request.max_age.is_some_and(|age| now.since(session.auth_time) > Duration::from_secs(age))
 }
 

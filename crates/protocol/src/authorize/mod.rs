@@ -6,7 +6,7 @@
 //! 3. [`decide::decide`] considers session and consent: issue a code, ask the person, or refuse.
 //! 4. [`response`] makes the record for the code, and writes the answer in the requested response mode.
 //!
-//! If step 3 needs a login or consent page, the request is sealed and kept by the browser, so that it cannot be
+//! If step 3 needs a page, the request is sealed and kept by the browser, so that it cannot be
 //! changed. When the person comes back, all four steps run again.
 
 pub mod decide;
@@ -16,6 +16,6 @@ pub mod response;
 #[cfg(test)]
 mod tests;
 
-pub use decide::{Decision, InteractionSoFar, decide};
+pub use decide::{AnotherAccount, Decision, InteractionSoFar, SignedIn, decide};
 pub use request::{AuthorizationRequest, Prompt, Rejection, ResponseMode, ReturnTo};
 pub use response::{AuthorizationResponse, Issuance};

@@ -59,7 +59,7 @@ pub struct Prompt {
     pub login: bool,
     /// The person must consent again.
     pub consent: bool,
-    /// The person must choose an account: shows the login page, because a browser has only one session.
+    /// The person must choose one of the accounts that are signed in in the browser, or another one.
     pub select_account: bool,
 }
 

@@ -231,8 +231,11 @@ reasons! {
         SessionMissing "session_missing"
             "`prompt=none` was sent, and nobody is signed in in this browser."
             "Send the person through a request without `prompt=none`. In a frame of another site, look whether the browser sends the provider's cookie there.";
+        AccountNotSelected "account_not_selected"
+            "`prompt=none` was sent, and of the accounts that are signed in in this browser none is in use: the one last chosen has been signed out."
+            "Send the person through a request without `prompt=none`, or name the account by `id_token_hint`.";
         SessionOfOtherUser "session_of_other_user"
-            "Another user is signed in than the one that `id_token_hint` names."
+            "The user that `id_token_hint` names is not signed in in this browser, and another one is."
             "Send the person through a request with `prompt=login`, or drop the old ID token.";
         SignInTooOld "sign_in_too_old"
             "`prompt=none` was sent, and `max_age` or the client's `default_max_age` asks for a newer sign-in."
@@ -518,6 +521,7 @@ impl Reason {
         matches!(
             self,
             Self::SessionMissing
+                | Self::AccountNotSelected
                 | Self::ConsentMissing
                 | Self::SignInTooOld
                 | Self::UserRefused

@@ -179,6 +179,7 @@ async fn sessions(context: &Context, person: &Person) -> Result<Vec<Value>, Fail
                 "created_at": session.created_at,
                 "expires_at": session.expires_at,
                 "last_used_at": listed.last_used_at,
+                "origin": listed.origin,
                 "amr": session.amr.iter().map(AuthenticationMethod::as_str).collect::<Vec<_>>(),
                 "clients": session.clients,
             })

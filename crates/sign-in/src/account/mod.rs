@@ -24,12 +24,13 @@ use symbolon_protocol::refusal::{Details, Reason, Refusal};
 use symbolon_protocol::session::Session;
 use symbolon_protocol::user::User;
 
+use crate::authorize::resume;
+use crate::browser_accounts::most;
 use crate::interaction::{Interaction, Page, PendingAuthorization, session_of};
-use crate::login_page;
 use crate::sign_in_goal::{AccountGoal, Freshness, SignInGoal};
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::csrf::{Browser, PageForm, Purpose};
-use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect};
+use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect, session_cookie};
 
 /// The person who is signed in in this browser.
 struct Person {
@@ -64,7 +65,9 @@ async fn visitor(call: &mut Call, place: AccountPlace, freshness: Freshness) -> 
     let goal = SignInGoal::Account(AccountGoal::new(place, freshness, login_hint));
     let pending = PendingAuthorization::for_goal(goal);
     let interaction = Interaction::begin(&call.context, &call.received, pending);
-    login_page::ask(call, interaction, Page::Other).await.map(Visitor::Stranger)
+    // The sign-in page, or where accounts are signed in of which none is in use, the one on which one is chosen.
+    let session = session_cookie(&call.received.headers, &call.context.issuer);
+    resume(call, interaction, session, Page::Other).await.map(Visitor::Stranger)
 }
 
 /// The person whose session the browser has, however long ago they signed in.
@@ -85,6 +88,7 @@ impl Person {
         AccountFrame {
             place,
             prefix: context.issuer.prefix.clone(),
+            may_switch: most(context) > 1,
             user_name: self.name().to_owned(),
             csrf: self.browser.token(&context.issuer, self.form(place)),
             notice,

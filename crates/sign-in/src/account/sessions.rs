@@ -81,7 +81,10 @@ async fn page(call: &mut Call, person: &Person, notice: Option<AccountNotice>) -
 
 fn view(person: &Person, listed: &ListedSession) -> SessionView {
     let session = &listed.session;
+    let origin = listed.origin.clone().unwrap_or_default();
     SessionView {
+        device: origin.device,
+        address: origin.address.map(|address| address.to_string()),
         sid: session.sid.to_string(),
         is_this: session.sid == person.session.sid,
         begun: session.created_at.millis(),

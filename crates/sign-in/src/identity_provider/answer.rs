@@ -61,9 +61,9 @@ pub(super) async fn sign_in(
     let by = SignIn { user: &user, amr: assessed.proven.amr(), client: asking.client_id() };
     let is_still = || is_still(&context, &user.id, (&key, &subject));
     match begin_for(call, &interaction, by, is_still).await? {
-        Some((id, session)) => {
-            let cookie = upstream_logout::cookie(&context, &key, &session)?;
-            let mut response = signed_in(call, interaction, id, &session).await?;
+        Some(begun) => {
+            let cookie = upstream_logout::cookie((&context, &call.received), &key, &begun.session)?;
+            let mut response = signed_in(call, interaction, begun).await?;
             login_page::append(response.headers_mut(), cookie);
             Ok(response)
         }

@@ -5,15 +5,14 @@ use http::{StatusCode, header};
 use serde_json::{Map, Value, json};
 use symbolon_protocol::authenticator::AuthenticatorSet;
 use symbolon_protocol::refusal::{Details, Reason};
-use symbolon_protocol::session::{Session, SessionId};
 use symbolon_protocol::settings::SecondFactor;
 use symbolon_protocol::sign_in::{Policy, Proven, Step, next_step};
 use symbolon_protocol::user::User;
 
 use super::forbidden;
 use crate::passkey_challenge::unproven;
-use crate::session_begin;
-use symbolon_app::http::{Call, Failure, json as json_response, no_store, set_cookie};
+use crate::session_begin::{self, Begun};
+use symbolon_app::http::{Call, Failure, json as json_response, no_store};
 
 /// Begins a session for what was proven, if that is enough, and answers with it.
 ///
@@ -33,23 +32,22 @@ pub(super) async fn signed_in(
         return Err(forbidden(Reason::SecondFactorNeeded, told, details()));
     };
     match session_begin::begin(call, user, amr).await? {
-        Some((id, session)) => Ok(with_session(call, user, (&id, &session), about)),
+        Some(begun) => Ok(with_session(call, user, &begun, about)),
         None => Err(unproven(Reason::SignInOvertaken, "sign in again", details())),
     }
 }
 
 /// The answer with the cookie of a session that has begun.
-fn with_session(call: &Call, user: &User, (id, session): (&SessionId, &Session), about: Value) -> Response {
-    let (issuer, app) = (&call.context.issuer, &call.context.app);
+fn with_session(call: &Call, user: &User, begun: &Begun, about: Value) -> Response {
+    let app = &call.context.app;
     let mut answer = told(user, about);
     // Scripts of load tests build their own cookie. No other script may know the session's secret: the cookie is out of
     // its reach (RFC 6265 5.2.6), so a page that runs a foreign script does not give the session away.
     if app.config.load().security.test_endpoints {
-        answer.insert("sessionId".to_owned(), id.expose().into());
+        answer.insert("sessionId".to_owned(), begun.id.expose().into());
     }
     let mut response = ok(answer);
-    let lives = session.expires_at.since(app.now());
-    if let Some(cookie) = set_cookie(issuer, &issuer.cookie, id.expose(), lives) {
+    for cookie in begun.cookies(&call.context, &call.received).into_iter().flatten() {
         response.headers_mut().append(header::SET_COOKIE, cookie);
     }
     response

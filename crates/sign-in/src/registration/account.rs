@@ -28,7 +28,7 @@ use crate::session_begin;
 use crate::signed_in::signed_in;
 use crate::user_change::give_up_claim;
 use crate::{code_attempt, login_page, onward};
-use symbolon_app::http::{Call, Context, Failure, redirect, set_cookie};
+use symbolon_app::http::{Call, Context, Failure, redirect};
 use symbolon_app::one_use::use_once;
 use symbolon_app::registration::MARK;
 
@@ -165,19 +165,19 @@ pub(super) async fn sign_in(
         let to = onward::sign_in_page(&context, &call.received, wanted.as_ref())?;
         return Ok(onward::lead(&call.received, &to, interaction.browser.cookie(&context.issuer)));
     }
-    let now = context.app.now();
-    let amr = Proven::by(Factor::EmailCode, now).amr();
-    let Some((id, session)) = session_begin::begin(call, user, amr).await? else {
+    let amr = Proven::by(Factor::EmailCode, context.app.now()).amr();
+    let Some(begun) = session_begin::begin(call, user, amr).await? else {
         // Deactivated in the meantime.
         return Ok(redirect(true, &root(&context)));
     };
     if let Some(wanted) = wanted {
         let onward = Interaction::begin(&context, &call.received, wanted);
-        return signed_in(call, onward, id, &session).await;
+        return signed_in(call, onward, begun).await;
     }
     let mut response = redirect(true, &onward::account(&context));
-    let lives = session.expires_at.since(now);
-    append(response.headers_mut(), set_cookie(&context.issuer, &context.issuer.cookie, id.expose(), lives));
+    for cookie in begun.cookies(&context, &call.received) {
+        append(response.headers_mut(), cookie);
+    }
     Ok(response)
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use symbolon_figures::StoreKind;
-use symbolon_protocol::consent::Consent;
+use symbolon_protocol::consent::{Consent, GivenConsent};
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_store::StoreError;
 use symbolon_store::port::{Changed, Consents, Given, given_to};
@@ -33,10 +33,10 @@ const WITHDRAW: &str = "DELETE FROM consents WHERE issuer = $1 AND user_id = $2 
 /// The issuer, user and client of a consent.
 type Key = (IssuerId, UserId, ClientId);
 
-async fn allow(given: Arc<(Key, Consent)>, mut connection: Connection) -> Written<bool> {
-    let ((issuer, user, client), consent) = &*given;
+async fn allow(given: Arc<(Key, GivenConsent)>, mut connection: Connection) -> Written<bool> {
+    let ((issuer, user, client), given) = &*given;
     let (issuer, user, client) = (issuer.as_str(), user.as_str(), client.as_str());
-    let document = to_document(consent)?;
+    let document = to_document(&given.consent)?;
     // Usually this is the first consent.
     if connection.change(FIRST, &[&issuer, &user, &client, &document]).await? == 1 {
         return Ok(Some(true));
@@ -48,7 +48,7 @@ async fn allow(given: Arc<(Key, Consent)>, mut connection: Connection) -> Writte
         return if parties.is_some() { Err(StoreError::Conflict) } else { Ok(Some(false)) };
     };
     let before = from_document::<Consent>(column::<&str>(&before, 0)?)?;
-    let document = to_document(&before.joined(consent).map_err(failed)?)?;
+    let document = to_document(&before.joined(given).map_err(failed)?)?;
     transaction.change(MORE, &[&issuer, &user, &client, &document]).await?;
     transaction.commit().await?;
     Ok(Some(true))
@@ -99,10 +99,10 @@ impl Consents for ClusterStore {
         issuer: &IssuerId,
         user: &UserId,
         client: &ClientId,
-        consent: Consent,
+        given: GivenConsent,
     ) -> Result<bool, StoreError> {
         let changed = Changed::Consents(issuer.clone(), user.clone());
-        let given = Arc::new(((issuer.clone(), user.clone(), client.clone()), consent));
+        let given = Arc::new(((issuer.clone(), user.clone(), client.clone()), given));
         let allow = move |connection| allow(Arc::clone(&given), connection);
         self.records.change(StoreKind::Consent, changed, allow).await
     }

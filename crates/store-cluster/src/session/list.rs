@@ -207,7 +207,7 @@ impl ClusterStore {
         live.sort_by_key(|listed| std::cmp::Reverse(listed.session.created_at));
         let total = live.len() as u64;
         let items = live.into_iter().skip(page.skipped() as usize).take(page.limit() as usize);
-        Ok(Page { items: items.collect(), total })
+        Ok(Page { items: self.with_origins(issuer, items.collect()).await?, total })
     }
 
     /// Live sessions of a user, in any order.

@@ -6,6 +6,7 @@
 
 mod ending;
 mod list;
+mod origin;
 mod record;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ use symbolon_figures::StoreKind;
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::revocation::SessionEnd;
 use symbolon_protocol::session::{Session, SessionId};
+use symbolon_protocol::session_origin::SessionOrigin;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::port::{
     ListedSession, NextSessions, Page, PageRequest, SessionCursor, Sessions, oldest_sign_ins_beyond,
@@ -78,13 +80,14 @@ impl ClusterStore {
             return Ok(None);
         }
         self.unlist(issuer, place, &found.session).await;
+        self.forget_origin(place).await;
         self.uses.forget(&place.key);
         Ok(Some(Arc::new(found.session)))
     }
 
     fn listed(&self, place: SessionPlace, found: StoredSession) -> ListedSession {
         let used = self.uses.get(&place.key).map_or(found.used_at, |used| used.max(found.used_at));
-        ListedSession { session: Arc::new(found.session), last_used_at: used }
+        ListedSession { session: Arc::new(found.session), last_used_at: used, origin: None }
     }
 }
 
@@ -119,6 +122,18 @@ impl Sessions for ClusterStore {
             futures_util::future::try_join_all(open).await?;
         }
         Ok(Outcome::settled(()))
+    }
+
+    async fn note_origin(
+        &self,
+        issuer: &IssuerId,
+        session: &Session,
+        origin: &SessionOrigin,
+    ) -> Result<(), StoreError> {
+        let _pass = self.gate.enter()?;
+        let Some(place) = self.sid_place(session.sid.as_str()) else { return Ok(()) };
+        let write = self.write_origin(issuer, place, (session.expires_at, origin));
+        self.measured(StoreKind::Session, place.route.shard, write).await
     }
 
     async fn session(

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use symbolon_figures::StoreKind;
-use symbolon_protocol::consent::Consent;
+use symbolon_protocol::consent::{Consent, GivenConsent};
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_store::StoreError;
 use symbolon_store::port::{Changed, Consents, Given, given_to};
@@ -62,7 +62,7 @@ impl Consents for EmbeddedStore {
         issuer: &IssuerId,
         user: &UserId,
         client: &ClientId,
-        consent: Consent,
+        given: GivenConsent,
     ) -> Result<bool, StoreError> {
         let changed = Changed::Consents(issuer.clone(), user.clone());
         let key = (issuer.clone(), user.clone(), client.clone());
@@ -73,9 +73,9 @@ impl Consents for EmbeddedStore {
             }
             let before = statements.first(FIND, [issuer, user, client], document)?;
             let joined = match before.as_deref().map(from_document::<Consent>) {
-                None => to_document(&consent),
+                None => to_document(&given.consent),
                 Some(before) => {
-                    before.and_then(|before| to_document(&before.joined(&consent).map_err(failed)?))
+                    before.and_then(|before| to_document(&before.joined(&given).map_err(failed)?))
                 }
             };
             let document = match joined {

@@ -64,14 +64,14 @@ async fn a_consent_is_read_once_however_often_it_is_asked_for() {
     let [app, web] = ["app", "web"].map(|id| ClientId::parse(id).unwrap());
     store.create_user(&issuer, user("ann"), None).await.unwrap();
     store.create_client(&issuer, sample::client("app", NOW)).await.unwrap();
-    let consent = Consent { scope: Scope::parse("openid").unwrap(), granted_at: NOW };
+    let consent = Consent::new(Scope::parse("openid").unwrap(), NOW);
     let queries = || store.figures().snapshot().database.read_queries;
     // The absence of a consent is cached too.
     for _ in 0..10 {
         assert!(store.consent(&issuer, &ann, &app).await.unwrap().is_none());
     }
     assert_eq!(queries(), 1);
-    assert!(store.allow(&issuer, &ann, &app, consent.clone()).await.unwrap());
+    assert!(store.allow(&issuer, &ann, &app, consent.clone().into()).await.unwrap());
     let before = queries();
     for _ in 0..10 {
         assert_eq!(store.consent(&issuer, &ann, &app).await.unwrap(), Some(consent.clone()));
@@ -196,7 +196,7 @@ async fn a_client_goes_with_its_consents_in_pieces_and_last_of_all() {
     let (issuer, app) = (IssuerId::default_issuer(), sample::client("app", NOW));
     assert_eq!(store.create_client(&issuer, app.clone()).await.unwrap(), Created::Created);
     let id = app.client_id.clone();
-    let consent = Consent { scope: Scope::parse("openid").unwrap(), granted_at: NOW };
+    let consent = Consent::new(Scope::parse("openid").unwrap(), NOW);
     let user = |n: u32| UserId::parse(&format!("user-{n:05}")).unwrap();
     let given = (0..2_500).map(|n| Record::Consent(issuer.clone(), user(n), id.clone(), consent.clone()));
     store.records.import(given.collect()).await.unwrap();

@@ -1,13 +1,15 @@
 //! Lists sessions: reads the disk after all pending changes have reached it.
 
+use std::collections::HashMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
 use symbolon_protocol::id::{IssuerId, UserId};
+use symbolon_protocol::session_origin::SessionOrigin;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 use symbolon_store::port::{ListedSession, NextSessions, Page, PageRequest, SessionCursor};
-use symbolon_store::shard::record_key;
+use symbolon_store::shard::{record_key, session_of_sid};
 
 use super::Stored;
 use crate::journal::{Table, split_value};
@@ -25,7 +27,7 @@ impl Stored {
     }
 
     pub(super) fn listed(self) -> ListedSession {
-        ListedSession { session: Arc::new(self.session), last_used_at: self.used_at }
+        ListedSession { session: Arc::new(self.session), last_used_at: self.used_at, origin: None }
     }
 }
 
@@ -41,6 +43,27 @@ impl EmbeddedStore {
                 keys.extend(key.last_chunk::<16>().copied());
             }
             Ok(keys)
+        })
+        .await
+    }
+
+    /// Where the sessions of a user began, by their keys, as far as that was noted.
+    async fn origins_of(
+        &self,
+        issuer: &IssuerId,
+        user: &UserId,
+    ) -> Result<HashMap<Key, SessionOrigin>, StoreError> {
+        let prefix = record_key(issuer, user.as_str());
+        self.blocking(move |journal| {
+            let mut origins = HashMap::new();
+            for record in journal.scan_prefix(Table::SessionsOfUser, &prefix).map_err(failed)? {
+                let (key, value) = record.map_err(failed)?;
+                let noted = split_value(&value).map(|(_, origin)| origin).filter(|origin| !origin.is_empty());
+                if let (Some(key), Some(origin)) = (key.last_chunk::<16>(), noted) {
+                    origins.insert(*key, decode(origin)?);
+                }
+            }
+            Ok(origins)
         })
         .await
     }
@@ -84,8 +107,13 @@ impl EmbeddedStore {
         });
         let total = live.len() as u64;
         let items = live.into_iter().skip(page.skipped() as usize).take(page.limit() as usize);
-        let items = items.map(Stored::listed).collect();
-        Ok(Page { items, total })
+        let mut origins = self.origins_of(issuer, user).await?;
+        let one = |stored: Stored| {
+            let key = session_of_sid(stored.session.sid.as_str()).map(|(_, key)| key);
+            let origin = key.and_then(|key| origins.remove(&key));
+            ListedSession { origin, ..stored.listed() }
+        };
+        Ok(Page { items: items.map(one).collect(), total })
     }
 
     /// Reads the next sessions of an issuer, in the order of their keys, which are digests.

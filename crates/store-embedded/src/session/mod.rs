@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::revocation::SessionEnd;
 use symbolon_protocol::session::{Session, SessionId};
+use symbolon_protocol::session_origin::SessionOrigin;
 use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
 use symbolon_store::port::{
     ListedSession, NextSessions, Page, PageRequest, SessionCursor, Sessions, oldest_sign_ins_beyond,
@@ -53,6 +54,17 @@ fn put(issuer: &IssuerId, key: &Key, session: &Session, used_at: Timestamp) -> R
 /// `SessionsOfUser` is keyed by user, then session: one scan finds all sessions of a user.
 fn user_key(issuer: &IssuerId, user: &UserId, key: &Key) -> Vec<u8> {
     [record_key(issuer, user.as_str()), *key].concat()
+}
+
+/// The entry of a user's list that says where the session began.
+fn with_origin(
+    issuer: &IssuerId,
+    key: &Key,
+    session: &Session,
+    origin: &SessionOrigin,
+) -> Result<Op, StoreError> {
+    let by_user = user_key(issuer, &session.user, key);
+    put_record(Table::SessionsOfUser, &by_user, session.expires_at.millis(), origin)
 }
 
 /// The changes that write a new session.
@@ -214,6 +226,27 @@ impl Sessions for EmbeddedStore {
         Ok(self.outcome((), last))
     }
 
+    async fn note_origin(
+        &self,
+        issuer: &IssuerId,
+        session: &Session,
+        origin: &SessionOrigin,
+    ) -> Result<(), StoreError> {
+        self.check_writable()?;
+        let Some(place) = self.sid_route(session.sid.as_str()) else { return Ok(()) };
+        let own = self.session_issuers.number(issuer);
+        let op = with_origin(issuer, &place.1, session, origin)?;
+        // Under the session's lock: an entry that were written after the session's end would stay until its time is over.
+        let noted = self.with_session(place, |known| {
+            if let Known::Live(entry) = known
+                && entry.value.as_ref().is_some_and(|live| live.issuer == own)
+            {
+                self.journal.append([op.clone()]);
+            }
+        });
+        noted.await.map(drop)
+    }
+
     async fn session(
         &self,
         issuer: &IssuerId,
@@ -273,7 +306,7 @@ impl Sessions for EmbeddedStore {
                 // Another issuer's session counts as none, and its changes are not waited for.
                 live.map_or((None, CommitNumber::LOADED), |live| {
                     let session = Arc::clone(&live.session);
-                    (Some(ListedSession { session, last_used_at: entry.used_at }), entry.commit)
+                    (Some(ListedSession { session, last_used_at: entry.used_at, origin: None }), entry.commit)
                 })
             }
             Known::Ended(commit) => (None, commit),

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use symbolon_protocol::consent::Consent;
+use symbolon_protocol::consent::{Consent, ConsentTerms};
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::scope::Scope;
+use symbolon_protocol::settings::{ClientOverrides, IssuerSettings};
 use symbolon_protocol::time::Timestamp;
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
@@ -21,6 +22,7 @@ const RACERS: usize = 8;
 
 pub async fn all(back_end: &dyn BackEnd) {
     is_remembered_until_it_is_taken_back(back_end).await;
+    counts_for_the_terms_that_it_was_given_to(back_end).await;
     is_between_those_who_exist(back_end).await;
     is_listed_by_client(back_end).await;
     goes_with_its_user_and_its_client(back_end).await;
@@ -29,7 +31,7 @@ pub async fn all(back_end: &dyn BackEnd) {
 }
 
 fn consent(scope: &str, granted_at: Timestamp) -> Consent {
-    Consent { scope: Scope::parse(scope).unwrap(), granted_at }
+    Consent::new(Scope::parse(scope).unwrap(), granted_at)
 }
 
 fn users() -> (UserId, UserId) {
@@ -54,8 +56,8 @@ async fn is_remembered_until_it_is_taken_back(back_end: &dyn BackEnd) {
     let ((ann, bob), (app, web)) = (users(), clients());
     create(&scene, issuer, &["ann"], &["app"]).await;
     assert!(store.consent(issuer, &ann, &app).await.unwrap().is_none());
-    assert!(store.allow(issuer, &ann, &app, consent("openid email", *now)).await.unwrap());
-    assert!(store.allow(issuer, &ann, &app, consent("openid phone", *now + MINUTE)).await.unwrap());
+    assert!(store.allow(issuer, &ann, &app, consent("openid email", *now).into()).await.unwrap());
+    assert!(store.allow(issuer, &ann, &app, consent("openid phone", *now + MINUTE).into()).await.unwrap());
     let found = store.consent(issuer, &ann, &app).await.unwrap();
     assert_eq!(found, Some(consent("openid email phone", *now + MINUTE)), "what was allowed before stays");
     for (issuer, user, client) in [(other, &ann, &app), (issuer, &bob, &app), (issuer, &ann, &web)] {
@@ -67,6 +69,26 @@ async fn is_remembered_until_it_is_taken_back(back_end: &dyn BackEnd) {
     assert!(store.consent(issuer, &ann, &app).await.unwrap().is_none());
 }
 
+async fn counts_for_the_terms_that_it_was_given_to(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "consent-terms").await;
+    let Scene { store, issuer, now, .. } = &scene;
+    let ((ann, _), (app, _)) = (users(), clients());
+    create(&scene, issuer, &["ann"], &["app"]).await;
+    assert!(store.allow(issuer, &ann, &app, consent("openid email", *now).into()).await.unwrap());
+    let settings = IssuerSettings {
+        consent_version: 7,
+        consent_lifetime_seconds: Some(MINUTE.as_secs()),
+        ..IssuerSettings::default()
+    };
+    let terms = ConsentTerms::of(&settings, &ClientOverrides::default());
+    for (asked, at) in [("openid phone", *now), ("openid profile", *now + MINUTE * 3)] {
+        let given = terms.give(Scope::parse(asked).unwrap(), at);
+        assert!(store.allow(issuer, &ann, &app, given.clone()).await.unwrap());
+        let found = store.consent(issuer, &ann, &app).await.unwrap();
+        assert_eq!(found, Some(given.consent), "what does not count any more is left out");
+    }
+}
+
 async fn is_between_those_who_exist(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "consent-parties").await;
     let Scene { store, issuer, other, now, .. } = &scene;
@@ -75,12 +97,12 @@ async fn is_between_those_who_exist(back_end: &dyn BackEnd) {
     create(&scene, other, &["bob"], &["web"]).await;
     let nobody = [(issuer, &bob, &app), (issuer, &ann, &web), (issuer, &bob, &web), (other, &ann, &app)];
     for (issuer, user, client) in nobody {
-        assert!(!store.allow(issuer, user, client, consent("openid", *now)).await.unwrap());
+        assert!(!store.allow(issuer, user, client, consent("openid", *now).into()).await.unwrap());
         assert!(store.consent(issuer, user, client).await.unwrap().is_none(), "{issuer} {user} {client}");
     }
-    assert!(store.allow(issuer, &ann, &app, consent("openid", *now)).await.unwrap());
+    assert!(store.allow(issuer, &ann, &app, consent("openid", *now).into()).await.unwrap());
     assert!(store.delete_client(issuer, &app).await.unwrap());
-    assert!(!store.allow(issuer, &ann, &app, consent("openid", *now)).await.unwrap());
+    assert!(!store.allow(issuer, &ann, &app, consent("openid", *now).into()).await.unwrap());
     create(&scene, issuer, &[], &["app"]).await;
     assert!(
         store.consent(issuer, &ann, &app).await.unwrap().is_none(),
@@ -95,7 +117,7 @@ async fn is_listed_by_client(back_end: &dyn BackEnd) {
     let ids = ["web", "app", "App", "app-2", "10", "9"].map(|id| ClientId::parse(id).unwrap());
     create(&scene, issuer, &["ann"], &ids.each_ref().map(ClientId::as_str)).await;
     for id in &ids {
-        assert!(store.allow(issuer, &ann, id, consent("openid", *now)).await.unwrap());
+        assert!(store.allow(issuer, &ann, id, consent("openid", *now).into()).await.unwrap());
     }
     let mut expected = ids.to_vec();
     expected.sort();
@@ -118,7 +140,7 @@ async fn goes_with_its_user_and_its_client(back_end: &dyn BackEnd) {
     create(&scene, other, &["ann"], &["app"]).await;
     let all = [(issuer, &ann, &app), (issuer, &ann, &web), (issuer, &bob, &app), (other, &ann, &app)];
     for (issuer, user, client) in all {
-        assert!(store.allow(issuer, user, client, consent("openid", *now)).await.unwrap());
+        assert!(store.allow(issuer, user, client, consent("openid", *now).into()).await.unwrap());
         // Read, so that the cache has it.
         assert!(store.consent(issuer, user, client).await.unwrap().is_some());
     }
@@ -151,7 +173,7 @@ async fn outlives_nobody_in_a_race(back_end: &dyn BackEnd) {
                 match (racer, round % 2) {
                     (0, 0) => store.delete_client(&issuer, &client).await.map(drop),
                     (0, _) => store.delete_user(&issuer, &user).await.map(drop),
-                    _ => store.allow(&issuer, &user, &client, given).await.map(drop),
+                    _ => store.allow(&issuer, &user, &client, given.into()).await.map(drop),
                 }
             });
         }
@@ -183,7 +205,7 @@ async fn is_never_read_stale(back_end: &dyn BackEnd) {
     }
     for round in 0..200_u32 {
         let at = *now + round * MINUTE;
-        assert!(store.allow(issuer, &ann, &app, consent("openid", at)).await.unwrap());
+        assert!(store.allow(issuer, &ann, &app, consent("openid", at).into()).await.unwrap());
         let found = store.consent(issuer, &ann, &app).await.unwrap();
         assert_eq!(found.map(|found| found.granted_at), Some(at), "round {round}");
         if round % 2 == 1 {

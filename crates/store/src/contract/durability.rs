@@ -105,8 +105,8 @@ async fn records_survive(back_end: &dyn BackEnd) {
     store.create_client(one, client("app", *now)).await.unwrap();
     let (ann, app) = (user("ann", Some("ann@example.com"), *now), ClientId::parse("app").unwrap());
     store.create_user(one, ann.clone(), Some(PasswordHash::new("hash".to_owned()))).await.unwrap();
-    let consent = Consent { scope: Scope::parse("openid").unwrap(), granted_at: *now };
-    assert!(store.allow(one, &ann.id, &app, consent.clone()).await.unwrap());
+    let consent = Consent::new(Scope::parse("openid").unwrap(), *now);
+    assert!(store.allow(one, &ann.id, &app, consent.clone().into()).await.unwrap());
     store.create_group(one, group("g", "", *now)).await.unwrap();
     store.create_role(one, role("r", "admin", "app", *now)).await.unwrap();
     store.add_member(one, membership("g", "ann")).await.unwrap();

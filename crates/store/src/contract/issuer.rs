@@ -86,8 +86,8 @@ async fn tells_of_changes(back_end: &dyn BackEnd) {
     store.create_user(one, user.clone(), None).await.unwrap();
     store.update_client(one, client.clone(), *now).await.unwrap();
     store.update_user(one, user.clone(), *now).await.unwrap();
-    let consent = Consent { scope: client.scope.clone(), granted_at: *now };
-    assert!(store.allow(one, &user.id, &client.client_id, consent).await.unwrap());
+    let consent = Consent::new(client.scope.clone(), *now);
+    assert!(store.allow(one, &user.id, &client.client_id, consent.into()).await.unwrap());
     store.delete_client(one, &client.client_id).await.unwrap();
     store.delete_user(one, &user.id).await.unwrap();
     let expected = [

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use symbolon_protocol::id::{ClientId, IssuerId, Sid, UserId};
 use symbolon_protocol::revocation::{SessionEnd, Tombstone};
 use symbolon_protocol::session::{Amr, AuthenticationMethod, Session, SessionId};
+use symbolon_protocol::session_origin::SessionOrigin;
 use symbolon_protocol::time::Timestamp;
 
 use super::sample::{HOUR, MINUTE, draw_session, lineage_in, page, session, with_tokens};
@@ -18,6 +19,7 @@ pub async fn all(back_end: &dyn BackEnd) {
     is_found_under_foreign_names(back_end).await;
     is_found_by_its_public_name(back_end).await;
     is_listed_newest_first(back_end).await;
+    is_listed_with_where_it_began(back_end).await;
     is_beyond_the_number_of_sign_ins(back_end).await;
     is_listed_once_while_others_come_and_go(back_end).await;
     takes_its_tokens_along(back_end).await;
@@ -71,6 +73,36 @@ async fn lives_until_it_ends(back_end: &dyn BackEnd) {
     for id in &ids {
         assert!(told(store.session(issuer, id, *now).await).await.is_none());
     }
+}
+
+async fn is_listed_with_where_it_began(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "session-origins").await;
+    let Scene { store, issuer, other, now, .. } = &scene;
+    let user = UserId::parse("user").unwrap();
+    let ids = [(), ()].map(|()| draw_session(&**store, &scene.random));
+    for id in &ids {
+        told(store.open_session(issuer, id, session(issuer, id, "user", *now)).await).await;
+    }
+    let [one, unnoted] = ids.each_ref().map(|id| session(issuer, id, "user", *now));
+    let address = Some("192.0.2.7".parse().unwrap());
+    let origin = SessionOrigin { device: Some("Firefox · Linux".into()), address };
+    store.note_origin(issuer, &one, &origin).await.unwrap();
+    // Another issuer's word about it changes nothing.
+    store.note_origin(other, &unnoted, &origin).await.unwrap();
+    let listed = async || {
+        let mut items = store.list_sessions(issuer, &user, &page(1, 10), *now).await.unwrap().items;
+        items.sort_by_key(|listed| listed.session.sid != one.sid);
+        items.into_iter().map(|listed| listed.origin).collect::<Vec<_>>()
+    };
+    assert_eq!(listed().await, [Some(origin.clone()), None]);
+    // A use that is written, and another client, take nothing away.
+    store.sweep(*now + 5 * MINUTE).await.unwrap();
+    told(store.session(issuer, &ids[0], *now + 5 * MINUTE).await).await.expect("live");
+    told(store.note_client(issuer, &ids[0], &ClientId::parse("client").unwrap()).await).await;
+    assert_eq!(listed().await, [Some(origin.clone()), None]);
+    told(store.end_session(issuer, &ids[0], &with_tokens(*now)).await).await.expect("live until now");
+    store.note_origin(issuer, &one, &origin).await.unwrap();
+    assert_eq!(listed().await, [None], "the one that has ended is in no list");
 }
 
 async fn belongs_to_one_issuer(back_end: &dyn BackEnd) {

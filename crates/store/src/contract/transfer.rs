@@ -393,9 +393,9 @@ async fn plant_records(scene: &Scene) -> (Vec<(User, Option<PasswordHash>)>, Cli
         assert_eq!(created, Created::Created);
         users.push((one_user, password));
     }
-    let consent = Consent { scope: Scope::parse("openid email").unwrap(), granted_at: *now };
+    let consent = Consent::new(Scope::parse("openid email").unwrap(), *now);
     let (id, ann, _) = ids();
-    assert!(store.allow(one, &ann, &id, consent.clone()).await.unwrap());
+    assert!(store.allow(one, &ann, &id, consent.clone().into()).await.unwrap());
     for number in 0..3_u8 {
         let record = AuditRecord {
             at: *now,

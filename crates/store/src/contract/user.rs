@@ -111,8 +111,8 @@ async fn leaves_nothing_behind(back_end: &dyn BackEnd) {
     let client = ClientId::parse("client").unwrap();
     store.create_client(issuer, sample::client("client", *now)).await.unwrap();
     store.create_user(issuer, user("ann", Some("ann@example.com"), *now), Some(password("x"))).await.unwrap();
-    let consent = Consent { scope: Scope::parse("openid").unwrap(), granted_at: *now };
-    assert!(store.allow(issuer, &id("ann"), &client, consent).await.unwrap());
+    let consent = Consent::new(Scope::parse("openid").unwrap(), *now);
+    assert!(store.allow(issuer, &id("ann"), &client, consent.into()).await.unwrap());
     assert!(store.user(issuer, &id("ann")).await.unwrap().is_some());
     assert!(store.delete_user(issuer, &id("ann")).await.unwrap());
     assert!(!store.delete_user(issuer, &id("ann")).await.unwrap());

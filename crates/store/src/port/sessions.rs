@@ -8,6 +8,7 @@ use symbolon_protocol::grant::Lineage;
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::revocation::{SessionEnd, Tombstone};
 use symbolon_protocol::session::{Session, SessionId};
+use symbolon_protocol::session_origin::SessionOrigin;
 use symbolon_protocol::time::Timestamp;
 
 use super::Created;
@@ -45,6 +46,14 @@ pub trait Sessions: Send + Sync {
         issuer: &IssuerId,
         sessions: Vec<(SessionId, Session)>,
     ) -> Result<Outcome<()>, StoreError>;
+    /// Notes where a session began, for the list of its user's sessions. It goes with the session. Nobody waits for it to be
+    /// durable, and it may be lost: it is kept beside the session, so that who asks for the session does not read it.
+    async fn note_origin(
+        &self,
+        issuer: &IssuerId,
+        session: &Session,
+        origin: &SessionOrigin,
+    ) -> Result<(), StoreError>;
     /// The live session of an id. Notes its use (kept in memory, written at most once a minute).
     async fn session(
         &self,

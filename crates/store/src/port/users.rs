@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use symbolon_protocol::attribute::{AttributeName, AttributeValue};
-use symbolon_protocol::consent::Consent;
+use symbolon_protocol::consent::{Consent, GivenConsent};
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::{PasswordHash, User};
@@ -120,7 +120,7 @@ pub trait Consents: Send + Sync {
     ) -> Result<Option<Consent>, StoreError>;
     /// All consents of the user, in the order of the clients' ids.
     async fn consents_of(&self, issuer: &IssuerId, user: &UserId) -> Result<Arc<Given>, StoreError>;
-    /// Adds to what the user allows the client. False if the user or the client does not exist; then nothing is
+    /// Adds to what the user [allows](Consent::joined) the client. False if the user or the client does not exist; then nothing is
     /// written. A consent never outlives its user or client, because a later user or client with the same id would
     /// inherit it.
     async fn allow(
@@ -128,7 +128,7 @@ pub trait Consents: Send + Sync {
         issuer: &IssuerId,
         user: &UserId,
         client: &ClientId,
-        consent: Consent,
+        given: GivenConsent,
     ) -> Result<bool, StoreError>;
     /// Withdraws a consent; returns whether there was one.
     async fn withdraw(&self, issuer: &IssuerId, user: &UserId, client: &ClientId)

@@ -214,10 +214,10 @@ fn allow(server: &TestServer) {
     use symbolon_protocol::consent::Consent;
     use symbolon_protocol::id::{ClientId, IssuerId, UserId};
     use symbolon_protocol::scope::Scope;
-    let consent = Consent { scope: Scope::parse("openid").unwrap(), granted_at: server.now() };
+    let consent = Consent::new(Scope::parse("openid").unwrap(), server.now());
     let (issuer, user, client) =
         (IssuerId::default_issuer(), UserId::trusted("ann"), ClientId::trusted("app"));
-    assert!(server.block_on(server.app.store.allow(&issuer, &user, &client, consent)).unwrap());
+    assert!(server.block_on(server.app.store.allow(&issuer, &user, &client, consent.into())).unwrap());
 }
 
 /// A token with a `jti`, as scripts register them: its signature is not looked at. Also the secret of its client.

@@ -50,10 +50,10 @@ fn silent_authentication_asks_the_database_once() {
     let (user, browser) = server.signed_in("a@example.com");
     let silent = || browser.get(&rp.authorization_request().with("prompt", "none").path());
     assert_eq!(silent().redirected("error").as_deref(), Some("consent_required"));
-    let consent = Consent { scope: Scope::parse("openid profile email").unwrap(), granted_at: server.now() };
+    let consent = Consent::new(Scope::parse("openid profile email").unwrap(), server.now());
     let (issuer, user) = (IssuerId::default_issuer(), UserId::parse(&user).unwrap());
     let client = ClientId::parse(&rp.client_id).unwrap();
-    assert!(server.block_on(server.app.store.allow(&issuer, &user, &client, consent)).unwrap());
+    assert!(server.block_on(server.app.store.allow(&issuer, &user, &client, consent.into())).unwrap());
     assert!(silent().redirected("code").is_some(), "the change is seen at once");
     // Beginning the grant is in the audit log: it is to be written before, not meanwhile.
     server.drain_audit();

@@ -55,10 +55,10 @@ const NOTHING: Lives = Lives {
 
 /// Remembers a consent, as the consent page would.
 fn allow(server: &TestServer, user: &str, client: &str) {
-    let consent = Consent { scope: Scope::parse("openid profile email").unwrap(), granted_at: server.now() };
+    let consent = Consent::new(Scope::parse("openid profile email").unwrap(), server.now());
     let (issuer, user, client) =
         (IssuerId::default_issuer(), UserId::parse(user).unwrap(), ClientId::parse(client).unwrap());
-    assert!(server.block_on(server.app.store.allow(&issuer, &user, &client, consent)).unwrap());
+    assert!(server.block_on(server.app.store.allow(&issuer, &user, &client, consent.into())).unwrap());
 }
 
 impl Held {

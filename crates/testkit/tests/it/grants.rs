@@ -93,10 +93,10 @@ fn lives(server: &TestServer, rp: &RelyingParty, tokens: &TokenSet) -> bool {
 }
 
 fn allow(server: &TestServer, user: &str, client: &RelyingParty, scope: &str) {
-    let consent = Consent { scope: Scope::parse(scope).unwrap(), granted_at: server.now() };
+    let consent = Consent::new(Scope::parse(scope).unwrap(), server.now());
     let (user, client) = (UserId::parse(user).unwrap(), ClientId::parse(&client.client_id).unwrap());
     let issuer = IssuerId::default_issuer();
-    let allowed = server.app.store.allow(&issuer, &user, &client, consent);
+    let allowed = server.app.store.allow(&issuer, &user, &client, consent.into());
     assert!(server.block_on(allowed).unwrap());
 }
 

@@ -265,8 +265,10 @@ fn a_session_id_is_never_signed_in_again() {
 }
 
 #[test]
-fn another_user_ends_the_session_before() {
+fn another_user_ends_the_session_before_where_a_browser_has_one_account() {
     let scene = Scene::new();
+    let one = serde_json::json!({ "accounts_per_browser": 1 });
+    assert_eq!(scene.server.admin("PATCH", "/settings", Some(one)).status, 200);
     let (browser, tokens) = scene.signed_in();
     let old = browser.cookie("symbolon_session").unwrap();
     let page = scene.at_login(&browser, &scene.rp.authorization_request().with("prompt", "login"));

@@ -47,6 +47,8 @@ pub(super) fn clients() -> Schemas {
         ("audience_is_issuer", flag()),
         ("id_token_claims", id_token_claims()),
         ("second_factor", second_factor()),
+        ("consent_version", number()),
+        ("consent_lifetime_seconds", seconds()),
         ("claims", claims::definitions()),
     ];
     let overrides = object(&[], &settings);

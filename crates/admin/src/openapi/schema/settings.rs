@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use symbolon_protocol::branding::{VariableKind, Variables};
+use symbolon_protocol::settings::MOST_ACCOUNTS;
 use symbolon_protocol::sign_in::puzzle;
 use symbolon_protocol::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
 use symbolon_protocol::ui_locale::UiLocale;
@@ -82,6 +83,9 @@ pub(super) fn settings() -> Schemas {
             ("sign_in_page", json!({ "type": "string", "enum": ["all_at_once", "identifier_first"] })),
             ("offer_passkey", flag()),
             ("remember_device_days", number()),
+            ("accounts_per_browser", json!({ "type": "integer", "minimum": 1, "maximum": MOST_ACCOUNTS })),
+            ("consent_version", number()),
+            ("consent_lifetime_seconds", optional(&seconds())),
             ("registration", registration()),
             ("registration_puzzle", json!({ "type": "integer", "minimum": 0, "maximum": puzzle::MOST_BITS })),
             ("branding", branding()),

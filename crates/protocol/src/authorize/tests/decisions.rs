@@ -12,11 +12,17 @@ struct Case {
     signed_in_at: Option<Timestamp>,
     allowed: Option<(UserId, Scope)>,
     stays_at: Option<Sid>,
+    /// Whether the session is of the account in use.
+    is_in_use: bool,
+    /// Whether accounts are signed in beside it.
+    has_others: bool,
+    selected: Option<Sid>,
+    wants: AnotherAccount,
 }
 
 impl Case {
     fn new(changes: &[(&'static str, &'static str)]) -> Self {
-        let consent = Consent { scope: scope("openid profile offline_access"), granted_at: NOW };
+        let consent = Consent::new(scope("openid profile offline_access"), NOW);
         Self {
             changes: changes.to_vec(),
             client: client(),
@@ -26,6 +32,10 @@ impl Case {
             signed_in_at: None,
             allowed: None,
             stays_at: None,
+            is_in_use: true,
+            has_others: false,
+            selected: None,
+            wants: AnotherAccount::No,
         }
     }
 
@@ -39,13 +49,21 @@ impl Case {
         let params = Params::parse(text.as_bytes()).unwrap();
         let request =
             AuthorizationRequest::check(&params, &self.client, (ISSUER, &IssuerSettings::default())).unwrap();
-        let session = self.session.as_ref().map(|session| (session, self.consent.as_ref()));
+        let signed_in = match &self.session {
+            Some(session) => {
+                SignedIn::Account { session, consent: self.consent.as_ref(), is_in_use: self.is_in_use }
+            }
+            None if self.has_others => SignedIn::NoneInUse,
+            None => SignedIn::Nobody,
+        };
         let done = InteractionSoFar {
             signed_in_at: self.signed_in_at,
             allowed: self.allowed.as_ref().map(|(u, s)| (u, s)),
             stays_at: self.stays_at.as_ref(),
+            selected: self.selected.as_ref(),
+            wants: self.wants,
         };
-        decide(&request, &self.client, session, &self.hint, done, NOW)
+        decide(&request, &self.client, signed_in, &self.hint, done, NOW)
     }
 
     #[track_caller]
@@ -56,6 +74,11 @@ impl Case {
     #[track_caller]
     fn asks_login(self, reauthenticate: bool) {
         assert_eq!(self.decide(), Decision::Login { reauthenticate });
+    }
+
+    #[track_caller]
+    fn asks_account(self) {
+        assert_eq!(self.decide(), Decision::SelectAccount);
     }
 
     #[track_caller]
@@ -107,13 +130,69 @@ fn an_old_sign_in_is_renewed_once() {
 
 #[test]
 fn prompt_login_forces_one_sign_in() {
-    for prompt in ["login", "select_account", "login select_account"] {
-        Case::new(&[("prompt", prompt)]).asks_login(true);
-        let done = |case: &mut Case| case.signed_in_at = case.session.as_ref().map(|s| s.auth_time);
-        Case::new(&[("prompt", prompt)]).with(done).issues("openid profile");
-    }
+    let done = |case: &mut Case| case.signed_in_at = case.session.as_ref().map(|s| s.auth_time);
+    Case::new(&[("prompt", "login")]).asks_login(true);
+    Case::new(&[("prompt", "login")]).with(done).issues("openid profile");
     // A session that is older than the sign-in of this transaction is another one: it does not count.
     Case::new(&[("prompt", "login")]).with(|case| case.signed_in_at = Some(NOW)).asks_login(true);
+}
+
+/// OpenID Connect Core 3.1.2.1.
+#[test]
+fn select_account_asks_once_and_each_account_has_its_own_rules() {
+    const SELECT: (&str, &str) = ("prompt", "select_account");
+    let chosen = |case: &mut Case| case.selected = Some(session().sid);
+    let other = |case: &mut Case| case.selected = Some(Sid::trusted("another"));
+    let signed_in = |case: &mut Case| case.signed_in_at = case.session.as_ref().map(|s| s.auth_time);
+    Case::new(&[SELECT]).asks_account();
+    Case::new(&[SELECT]).with(other).asks_account();
+    for said_so in [chosen, signed_in] {
+        Case::new(&[SELECT]).with(said_so).issues("openid profile");
+        Case::new(&[SELECT]).with(said_so).with(|case| case.consent = None).asks_consent("openid profile");
+    }
+    Case::new(&[SELECT, ("max_age", "599")]).with(chosen).asks_login(true);
+    Case::new(&[("prompt", "login select_account")]).asks_account();
+    Case::new(&[("prompt", "login select_account")]).with(chosen).asks_login(true);
+    Case::new(&[("prompt", "login select_account")]).with(signed_in).issues("openid profile");
+    Case::new(&[SELECT]).with(|case| case.session = None).asks_login(false);
+    Case::new(&[SELECT]).with(|case| (case.session, case.has_others) = (None, true)).asks_account();
+    // Another account than the hint's was chosen: its person may sign in.
+    Case::new(&[SELECT]).with(chosen).with(|case| case.hint = hint("bob")).asks_login(true);
+}
+
+/// OpenID Connect Core 3.1.2.6.
+#[test]
+fn where_no_account_is_in_use_one_must_be_selected() {
+    let none = |case: &mut Case| (case.session, case.has_others) = (None, true);
+    Case::new(&[]).with(none).asks_account();
+    Case::new(&[NONE]).with(none).fails(ErrorCode::AccountSelectionRequired);
+    Case::new(&[]).with(none).with(|case| case.wants = AnotherAccount::SignIn).asks_login(false);
+}
+
+#[test]
+fn an_account_that_only_the_hint_names_is_answered_for_and_chosen_before_a_page() {
+    let named = |case: &mut Case| (case.hint, case.is_in_use) = (hint("alice"), false);
+    Case::new(&[NONE]).with(named).issues("openid profile");
+    Case::new(&[]).with(named).issues("openid profile");
+    let not_asked = |case: &mut Case| case.consent = None;
+    Case::new(&[]).with(named).with(not_asked).asks_account();
+    Case::new(&[NONE]).with(named).with(not_asked).fails(ErrorCode::ConsentRequired);
+    Case::new(&[("acr_values", "urn:symbolon:acr:2")]).with(named).asks_account();
+    Case::new(&[("max_age", "599")]).with(named).asks_login(true);
+    Case::new(&[("max_age", "599"), NONE]).with(named).fails(ErrorCode::LoginRequired);
+}
+
+#[test]
+fn whoever_wants_another_account_chooses_or_signs_in() {
+    let signed_in = |case: &mut Case| case.signed_in_at = case.session.as_ref().map(|s| s.auth_time);
+    let sign_in = |case: &mut Case| case.wants = AnotherAccount::SignIn;
+    Case::new(&[]).with(sign_in).asks_login(true);
+    Case::new(&[]).with(sign_in).with(|case| case.selected = Some(session().sid)).asks_login(true);
+    Case::new(&[]).with(sign_in).with(signed_in).issues("openid profile");
+    let choose = |case: &mut Case| case.wants = AnotherAccount::Choose;
+    Case::new(&[]).with(choose).asks_account();
+    Case::new(&[]).with(choose).with(|case| case.selected = Some(session().sid)).issues("openid profile");
+    Case::new(&[]).with(choose).with(signed_in).issues("openid profile");
 }
 
 /// Issued to another client: nothing asks for this one (OpenID Connect Core 3.1.2.1).
@@ -190,7 +269,7 @@ fn prompt_consent_forces_one_page_but_not_for_clients_that_skip_it() {
 fn offline_access_needs_refresh_tokens_and_consent() {
     let asked = ("scope", "openid offline_access");
     let never_asked = |case: &mut Case| {
-        case.consent = Some(Consent { scope: scope("openid profile"), granted_at: NOW });
+        case.consent = Some(Consent::new(scope("openid profile"), NOW));
     };
     Case::new(&[asked]).issues("openid offline_access");
     Case::new(&[asked, NONE]).issues("openid offline_access");

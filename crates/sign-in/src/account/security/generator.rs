@@ -27,7 +27,7 @@ use crate::second_factor_attempt::{open_secret, seal_secret};
 use crate::session_begin;
 use crate::sign_in_goal::Freshness;
 use symbolon_app::http::csrf::INTERACTION_LIVES;
-use symbolon_app::http::{Call, Context, Failure, set_cookie};
+use symbolon_app::http::{Call, Context, Failure};
 
 /// The path of the page and its form.
 pub(in super::super::super) const PATH: &str = "/account/security/generator";
@@ -144,9 +144,10 @@ async fn keep(
     if !has_both {
         // The code was a second factor, too: with it the session goes on, under a new id.
         let amr = person.session.amr.with(AuthenticationMethod::Otp).with(AuthenticationMethod::Mfa);
-        if let Some((id, session)) = session_begin::step_up(call, &person.user, amr).await? {
-            let lives = session.expires_at.since(now);
-            append(response.headers_mut(), set_cookie(issuer, &issuer.cookie, id.expose(), lives));
+        if let Some(begun) = session_begin::step_up(call, &person.user, amr).await? {
+            for cookie in begun.cookies(&context, &call.received) {
+                append(response.headers_mut(), cookie);
+            }
         }
     }
     Ok(response)

@@ -1,7 +1,7 @@
 //! The page of sessions.
 
 use super::{audited, demo, send, send_of, signed_in};
-use crate::login::{PASSWORD, Scene};
+use crate::login::{PASSWORD, Scene, hidden};
 
 /// The values of the buttons that end a session.
 fn ends(page: &str) -> Vec<String> {
@@ -27,6 +27,32 @@ fn sessions_are_listed_and_ended_one_by_one() {
     assert!(page.body.contains("That is ended.") && ends(&page.body).is_empty());
     let record = audited(&scene, "session.ended");
     assert_eq!((&record["actor"], &record["detail"]["self"]), (&"user".into(), &true.into()), "{record}");
+}
+
+#[test]
+fn each_session_says_where_it_began() {
+    let scene = Scene::new();
+    let browser = scene.server.browser();
+    let page = scene.at_login(&browser, &scene.rp.authorization_request());
+    let (transaction, csrf) = hidden(&page);
+    let form = [
+        ("transaction", &*transaction),
+        ("csrf_token", &*csrf),
+        ("username", &*scene.demo.email),
+        ("password", &*scene.demo.password),
+    ];
+    let user_agent = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0 <b>";
+    assert_eq!(browser.post_with("/login", &form, &[("user-agent", user_agent)]).status, 303);
+    demo(&scene);
+    let page = browser.get("/account/sessions");
+    let (own, other) = page.body.split_once("</li>").unwrap();
+    assert!(own.contains("This browser") && own.contains("<bdi>Firefox · Linux</bdi>"), "{own}");
+    assert!(own.contains("<bdi>127.0.0.1</bdi>") && other.contains("<bdi>127.0.0.1</bdi>"), "{}", page.body);
+    assert!(!other.contains("Firefox") && !page.body.contains("Gecko"), "{}", page.body);
+    let export = browser.get("/account/data/export").json();
+    let origins: Vec<_> = export["sessions"].as_array().unwrap().iter().map(|one| &one["origin"]).collect();
+    assert!(origins.iter().any(|origin| origin["device"] == "Firefox · Linux"), "{export}");
+    assert!(origins.iter().all(|origin| origin["address"] == "127.0.0.1"), "{export}");
 }
 
 #[test]

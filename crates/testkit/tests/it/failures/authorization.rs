@@ -20,7 +20,7 @@ fn silent(bench: &Bench) -> AuthorizationRequest {
     bench.rp.authorization_request().with("prompt", "none")
 }
 
-pub(super) const CASES: [Case<Bench>; 29] = [
+pub(super) const CASES: [Case<Bench>; 30] = [
     Case::new(Reason::ClientUnknown, PAGE, &["`client_id` was nobody"], |bench, id| {
         with(bench, id, "client_id", "nobody")
     }),
@@ -120,6 +120,12 @@ pub(super) const CASES: [Case<Bench>; 29] = [
     ),
     Case::new(Reason::SessionMissing, (302, "login_required"), &[], |bench, id| {
         bench.server.browser().get_with(&silent(bench).path(), &[("x-request-id", id)])
+    }),
+    Case::new(Reason::AccountNotSelected, (302, "account_selection_required"), &[], |bench, id| {
+        let (_, other) = bench.server.signed_in("parked@example.com");
+        let browser = bench.server.browser();
+        browser.set_cookie("symbolon_accounts", &other.cookie("symbolon_session").unwrap());
+        browser.get_with(&silent(bench).path(), &[("x-request-id", id)])
     }),
     Case::new(Reason::SessionOfOtherUser, (302, "login_required"), &[], |bench, id| {
         let (_, other) = bench.server.signed_in("other@example.com");

@@ -1,0 +1,68 @@
+//! Where sessions began: a record beside each session's own, so that who asks for the session does not read it. It may be
+//! lost with the primary, and expires with the session.
+
+use futures_util::future::try_join_all;
+use serde::{Deserialize, Serialize};
+use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::session_origin::SessionOrigin;
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::StoreError;
+use symbolon_store::port::ListedSession;
+
+use super::record::SessionPlace;
+use crate::one_time::time_to_live;
+use crate::redis::Key;
+use crate::{ClusterStore, from_document, key_text, to_document};
+
+/// The key of a `sid` was not computed for the issuer that is asked, so the issuer is stored and compared.
+#[derive(Serialize, Deserialize)]
+struct Document {
+    issuer: IssuerId,
+    origin: SessionOrigin,
+}
+
+impl ClusterStore {
+    fn origin_key(&self, place: SessionPlace) -> Key {
+        self.session_tag(place.route).key('o', key_text(&place.key).as_bytes())
+    }
+
+    /// Writes where a session began.
+    pub(super) async fn write_origin(
+        &self,
+        issuer: &IssuerId,
+        place: SessionPlace,
+        (expires_at, origin): (Timestamp, &SessionOrigin),
+    ) -> Result<(), StoreError> {
+        let document = to_document(&Document { issuer: issuer.clone(), origin: origin.clone() })?;
+        let mut cmd = redis::cmd("SET");
+        cmd.arg(self.origin_key(place).as_bytes()).arg(document);
+        cmd.arg("PX").arg(time_to_live(expires_at, self.now()));
+        self.redis.ask(&cmd).await.map(drop)
+    }
+
+    /// Deletes where a session began that has ended. What stays expires.
+    pub(super) async fn forget_origin(&self, place: SessionPlace) {
+        let mut cmd = redis::cmd("DEL");
+        cmd.arg(self.origin_key(place).as_bytes());
+        drop(self.redis.ask(&cmd).await);
+    }
+
+    /// Adds to sessions where they began.
+    pub(super) async fn with_origins(
+        &self,
+        issuer: &IssuerId,
+        sessions: Vec<ListedSession>,
+    ) -> Result<Vec<ListedSession>, StoreError> {
+        let one = async |listed: ListedSession| -> Result<ListedSession, StoreError> {
+            let Some(place) = self.sid_place(listed.session.sid.as_str()) else { return Ok(listed) };
+            let mut cmd = redis::cmd("GET");
+            cmd.arg(self.origin_key(place).as_bytes());
+            let found: Option<String> = self.redis.ask(&cmd).await?.read()?;
+            let document = found.as_deref().map(from_document::<Document>).transpose()?;
+            let origin =
+                document.filter(|document| document.issuer == *issuer).map(|document| document.origin);
+            Ok(ListedSession { origin, ..listed })
+        };
+        try_join_all(sessions.into_iter().map(one)).await
+    }
+}

@@ -16,6 +16,8 @@ const MUST_FORGIVE: u64 = 9_000_000;
 const CHAINS: usize = 40;
 /// The same for sessions.
 const SESSIONS: usize = 120;
+/// One step in so many is that of a person who signs in, or a mail.
+const PEOPLE: usize = 5;
 
 impl Actor<'_> {
     /// One operation of the mix.
@@ -29,6 +31,9 @@ impl Actor<'_> {
             if let Some(pending) = dice.pick(&self.ledger.pending_chains()) {
                 return self.settle(pending);
             }
+        }
+        if self.people.is_some() && dice.once_in(PEOPLE) {
+            return self.person_step(dice);
         }
         if self.crowd > 0 && dice.once_in(60) {
             let user = self.ledger.people[dice.below(self.ledger.people.len())].id.clone();

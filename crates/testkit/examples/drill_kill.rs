@@ -43,7 +43,9 @@ fn main() -> ExitCode {
     let binary = arguments.binary();
     let directory = tempfile::tempdir().expect("a temporary directory");
     println!("seed {seed}");
-    let mut drill = Drill::begin(&binary, directory.path(), workers as usize, seed);
+    // What is to be found must have happened in the short time around the moment to which the data goes back.
+    let one_in = if plants { 2 } else { 5 };
+    let mut drill = Drill::begin(&binary, directory.path(), (workers as usize, one_in), seed);
     if plants {
         return drill.find_plants(directory.path());
     }
@@ -88,10 +90,10 @@ struct Drill {
 }
 
 impl Drill {
-    fn begin(binary: &Path, directory: &Path, workers: usize, seed: u64) -> Self {
+    fn begin(binary: &Path, directory: &Path, (workers, one_in): (usize, usize), seed: u64) -> Self {
         let launch = Launch::new(binary, &directory.join("data"), &directory.join("log"));
         let inbox = Inbox::open(&[]).expect("free ports");
-        let people = People::new(launch.issuer(), inbox.clone());
+        let people = People::new(launch.issuer(), inbox.clone()).one_step_in(one_in);
         let launch = people.served_by(launch);
         let provider = launch.start().expect("the first start");
         let party = RelyingPartyAtHand::register_told(&launch.wire(), &people).expect("an answer");

@@ -49,7 +49,7 @@ fn main() -> ExitCode {
     let began = unix_micros();
 
     let mut launch = Launch::new(&binary, &directory.path().join("data"), &directory.path().join("log"));
-    let people = People::new(launch.issuer(), Inbox::open(&[]).expect("free ports"));
+    let people = People::new(launch.issuer(), Inbox::open(&[]).expect("free ports")).one_step_in(3);
     launch = people.served_by(launch);
     if without_sync {
         launch = launch.env("SYMBOLON_STORAGE_SYNC", "false");

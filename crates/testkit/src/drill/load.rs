@@ -16,8 +16,6 @@ const MUST_FORGIVE: u64 = 9_000_000;
 const CHAINS: usize = 40;
 /// The same for sessions.
 const SESSIONS: usize = 120;
-/// One step in so many is that of a person who signs in, or a mail.
-const PEOPLE: usize = 5;
 
 impl Actor<'_> {
     /// One operation of the mix.
@@ -32,7 +30,7 @@ impl Actor<'_> {
                 return self.settle(pending);
             }
         }
-        if self.people.is_some() && dice.once_in(PEOPLE) {
+        if self.people.is_some_and(|people| dice.once_in(people.one_in)) {
             return self.person_step(dice);
         }
         if self.crowd > 0 && dice.once_in(60) {

@@ -10,6 +10,9 @@ use crate::drill::{Dice, NoAnswer};
 /// Most people with second factors, per worker: each is looked at after the last accident.
 const HOLDERS: usize = 5;
 
+/// Codes by mail that are left for after the accident, per worker.
+const LEFT: usize = 2;
+
 /// Most passkeys that one of them has at a time.
 const PASSKEYS: usize = 3;
 
@@ -31,8 +34,8 @@ impl Actor<'_> {
         let codes = &self.ledger.mailed_codes;
         let found: Vec<usize> =
             (0..codes.len()).filter(|index| codes[*index].fate() == Some(wanted)).collect();
-        // Some are left for after the accident.
-        let found = if wanted == Fate::Alive { &found[..found.len().saturating_sub(3)] } else { &found[..] };
+        let found =
+            if wanted == Fate::Alive { &found[..found.len().saturating_sub(LEFT)] } else { &found[..] };
         dice.pick(found).map_or(Ok(()), |index| self.check_mailed_code(index))
     }
 
@@ -60,7 +63,7 @@ impl Actor<'_> {
             (Some(_), 0..2) => self.change_password(&mut visit, holder),
             (Some(_), 2) => self.draw_recovery_codes(&mut visit, holder),
             (Some(generator), 3) => self.remove_generator(&mut visit, (holder, generator)),
-            (Some(_), 4..6) if passkeys.len() < PASSKEYS => self.add_passkey(&mut visit, holder),
+            (Some(_), 4..7) if passkeys.len() < PASSKEYS => self.add_passkey(&mut visit, holder),
             _ => Ok(()),
         }
     }

@@ -24,12 +24,20 @@ pub struct People {
     pub inbox: Inbox,
     /// By how many seconds the provider's clock is ahead of that of this process.
     pub ahead: i64,
+    /// One step of the load in so many is one of theirs, or a mail.
+    pub one_in: usize,
 }
 
 impl People {
     /// People at an issuer whose clock is right.
     pub fn new(issuer: &str, inbox: Inbox) -> Self {
-        Self { issuer: issuer.to_owned(), inbox, ahead: 0 }
+        Self { issuer: issuer.to_owned(), inbox, ahead: 0, one_in: 5 }
+    }
+
+    /// The same with another part of the load.
+    #[must_use]
+    pub fn one_step_in(self, one_in: usize) -> Self {
+        Self { one_in, ..self }
     }
 
     /// A process that delivers to them, and for which a password costs next to nothing.

@@ -15,8 +15,6 @@ const HOLDERS: usize = 10;
 const SOME_HOLDERS: usize = 2;
 /// Most codes by mail that are checked, per worker.
 const CODES: usize = 12;
-/// Most passkeys of one person that are checked.
-const PASSKEYS: usize = 2;
 
 impl Actor<'_> {
     /// Compares what people may sign in by with the process.
@@ -187,10 +185,11 @@ impl Actor<'_> {
     }
 
     fn verify_passkeys(&mut self, holder: usize, dice: &mut Dice) -> Result<(), NoAnswer> {
-        let mut passkeys: Vec<usize> = (0..self.holder(holder).passkeys.len()).collect();
-        while passkeys.len() > PASSKEYS {
-            passkeys.swap_remove(dice.below(passkeys.len()));
-        }
+        let own = &self.holder(holder).passkeys;
+        // The one that was removed last, and any other.
+        let removed = indices(own, Fate::Ended).pop();
+        let others: Vec<usize> = (0..own.len()).filter(|index| Some(*index) != removed).collect();
+        let passkeys = [removed, dice.pick(&others)].into_iter().flatten();
         for passkey in passkeys {
             let fate = self.holder(holder).passkeys[passkey].fate();
             let Some(accepted) = self.bring_passkey(holder, passkey)? else { continue };

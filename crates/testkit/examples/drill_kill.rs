@@ -134,8 +134,28 @@ impl Drill {
     }
 }
 
-/// How long the load lasts around the moment to which the data goes back.
-const AROUND: Duration = Duration::from_millis(3_000);
+/// How long the load lasts at a time around the moment to which the data goes back.
+const AROUND: Duration = Duration::from_millis(1_500);
+
+/// The most times of load, before and after that moment, until enough has happened.
+const MOST_TIMES: usize = 40;
+
+/// What has to have happened so often before the moment.
+const BEFORE: [(&str, u64); 3] = [
+    ("acknowledged generator that was set up", 6),
+    ("acknowledged passkey that was added", 6),
+    ("acknowledged request for a code by mail", 12),
+];
+
+/// What has to have happened so often between the moment and the kill.
+const AFTER: [(&str, u64); 6] = [
+    ("acknowledged sign-in by a recovery code", 6),
+    ("acknowledged sign-in by a code of a generator", 6),
+    ("acknowledged sign-in by a code by mail", 6),
+    ("acknowledged changed password", 3),
+    ("acknowledged passkey that was removed", 4),
+    ("acknowledged mail", 6),
+];
 
 /// What is found when the data goes back to an earlier state: each of these.
 const FOUND: [&str; 8] = [
@@ -153,12 +173,13 @@ impl Drill {
     /// Puts the data back to an earlier state: what was used is unused again, what was queued is lost, and what was delivered
     /// is delivered again, and again.
     fn find_plants(&mut self, directory: &Path) -> ExitCode {
-        self.load_until_away();
+        self.load_until_away(&BEFORE);
         let earlier = directory.join("earlier");
         copy(&self.launch.data, &earlier);
         self.inbox.set_away(false);
         self.start().expect("a start");
-        self.load_until_away();
+        self.crew.forget_counts();
+        self.load_until_away(&AFTER);
         self.inbox.set_away(false);
         self.crew.forget_counts();
         for nth in 1..=2 {
@@ -168,7 +189,7 @@ impl Drill {
             if nth == 1 {
                 self.crew.verify(&self.launch.wire(), Depth::ALL);
             }
-            self.crew.verify_deliveries(AROUND);
+            self.crew.verify_deliveries(2 * AROUND);
             self.provider.kill();
         }
         self.crew.verify_copies();
@@ -186,13 +207,19 @@ impl Drill {
         ExitCode::FAILURE
     }
 
-    /// Load, at the end of which nothing is delivered any more; then a kill.
-    fn load_until_away(&mut self) {
+    /// Load until enough has happened, and at its end until nothing is delivered any more; then a kill.
+    fn load_until_away(&mut self, enough: &[(&str, u64)]) {
+        for _ in 0..MOST_TIMES {
+            self.crew.load(&self.launch.wire(), Pressure::None, |_| std::thread::sleep(AROUND));
+            let tally = self.crew.tally();
+            if enough.iter().all(|(kind, times)| tally.of(kind) >= *times) {
+                break;
+            }
+        }
         let (inbox, provider) = (self.inbox.clone(), &mut self.provider);
         self.crew.load(&self.launch.wire(), Pressure::None, |over| {
-            std::thread::sleep(AROUND);
             inbox.set_away(true);
-            std::thread::sleep(AROUND / 2);
+            std::thread::sleep(AROUND);
             over.store(true, Ordering::SeqCst);
             provider.kill();
         });

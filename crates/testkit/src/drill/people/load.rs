@@ -11,7 +11,7 @@ use crate::drill::{Dice, NoAnswer};
 const HOLDERS: usize = 5;
 
 /// Codes by mail that are left for after the accident, per worker.
-const LEFT: usize = 2;
+const LEFT: usize = 1;
 
 /// Most passkeys that one of them has at a time.
 const PASSKEYS: usize = 3;
@@ -53,7 +53,7 @@ impl Actor<'_> {
         let passkeys = indices(&self.holder(holder).passkeys, Fate::Alive);
         match (dice.below(10), dice.pick(&passkeys)) {
             (0..2, Some(passkey)) => return self.sign_in_by_passkey(holder, passkey),
-            (2, Some(passkey)) => return self.remove_passkey(holder, passkey),
+            (2..4, Some(passkey)) => return self.remove_passkey(holder, passkey),
             _ => {}
         }
         let Some(mut visit) = self.sign_in(holder, dice)? else { return Ok(()) };
@@ -63,7 +63,7 @@ impl Actor<'_> {
             (Some(_), 0..2) => self.change_password(&mut visit, holder),
             (Some(_), 2) => self.draw_recovery_codes(&mut visit, holder),
             (Some(generator), 3) => self.remove_generator(&mut visit, (holder, generator)),
-            (Some(_), 4..7) if passkeys.len() < PASSKEYS => self.add_passkey(&mut visit, holder),
+            (Some(_), 4..8) if passkeys.len() < PASSKEYS => self.add_passkey(&mut visit, holder),
             _ => Ok(()),
         }
     }

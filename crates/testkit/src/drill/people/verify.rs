@@ -60,17 +60,12 @@ impl Actor<'_> {
     fn verify_holder(&mut self, holder: usize, dice: &mut Dice) -> Result<(), NoAnswer> {
         let mut visit = Visit::default();
         let Some(form) = self.login_form(&mut visit)? else { return Ok(()) };
-        let ended = indices(&self.holder(holder).passwords, Fate::Ended);
-        if let Some(past) = dice.pick(&ended) {
-            let past = self.holder(holder).passwords[past].secret.clone();
-            let Some(door) = self.type_password(&mut visit, &form, holder, &past)? else { return Ok(()) };
-            let shut = matches!(door, Door::Shut);
-            self.tally.check("password that was replaced", shut, || "it was accepted".to_owned());
-            if !shut {
-                return Ok(());
-            }
-        }
-        let Some(door) = self.by_password(&mut visit, &form, holder)? else { return Ok(()) };
+        let opened = match self.by_past_password(&mut visit, &form, holder, dice)? {
+            Some(Door::Shut) | None => self.by_password(&mut visit, &form, holder)?,
+            // That is a violation, and leads on.
+            opened => opened,
+        };
+        let Some(door) = opened else { return Ok(()) };
         self.settle_generator(holder, &door);
         let generator = self.holder(holder).generator();
         match (door, generator) {
@@ -91,6 +86,25 @@ impl Actor<'_> {
                 self.verify_codes_of(&mut visit, &form, (holder, generator), dice)
             }
         }
+    }
+
+    /// Types a password that was replaced; `None` if there is none, or the answer is unavailable.
+    fn by_past_password(
+        &mut self,
+        visit: &mut Visit,
+        form: &Form,
+        holder: usize,
+        dice: &mut Dice,
+    ) -> Result<Option<Door>, NoAnswer> {
+        let ended = indices(&self.holder(holder).passwords, Fate::Ended);
+        let Some(past) = dice.pick(&ended) else { return Ok(None) };
+        let past = self.holder(holder).passwords[past].secret.clone();
+        let door = self.type_password(visit, form, holder, &past)?;
+        if let Some(door) = &door {
+            let shut = matches!(door, Door::Shut);
+            self.tally.check("password that was replaced", shut, || "it was accepted".to_owned());
+        }
+        Ok(door)
     }
 
     /// Types the password that must be accepted; if a change was not answered, first the new one. `None`: that is unknown.

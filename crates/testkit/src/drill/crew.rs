@@ -3,9 +3,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::actor::{Actor, RelyingPartyAtHand};
+use super::actor::Actor;
 use super::ledger::{Ledger, Moment};
 use super::people::People;
+use super::relying_party::RelyingPartyAtHand;
 use super::verify::Depth;
 use super::{Dice, Tally, Wire};
 

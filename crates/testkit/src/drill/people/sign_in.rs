@@ -7,8 +7,9 @@ use serde_json::json;
 use super::ledger::Holder;
 use super::visit::{Form, Visit};
 use crate::browser::Answer;
-use crate::drill::actor::{Actor, REDIRECT_URI, told};
+use crate::drill::actor::{Actor, told};
 use crate::drill::ledger::Fate;
+use crate::drill::relying_party::REDIRECT_URI;
 use crate::drill::{NoAnswer, Pressure};
 
 /// The page of the second factor, and its form's target.

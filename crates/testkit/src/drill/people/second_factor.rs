@@ -16,7 +16,7 @@ const STEP: u64 = 30;
 const MARGIN: u64 = 5;
 
 /// Microseconds after which a generator's code may be too old when the provider looks at it.
-const LATE: u64 = MARGIN * 1_000_000;
+pub(super) const LATE: u64 = MARGIN * 1_000_000;
 
 /// A code that is brought, by its index in the ledger.
 #[derive(Clone, Copy, Debug)]

@@ -40,20 +40,20 @@ fn drill(launch: &Launch, directory: &Path, seed: u64) -> Tally {
     provider.stop();
     let mut tally = Tally::default();
 
-    let behind = shifted(launch, "-3600s").start().map(drop);
+    let behind = shifted(launch, -3_600).start().map(drop);
     let said = behind.as_ref().err().map(String::as_str).unwrap_or_default();
     let named = said.contains("--accept-clock") && said.contains("has seen");
     tally.check("clock an hour behind, refused by name", named, || format!("{behind:?}"));
 
     // Expiry goes by the server's clock: ten minutes or an hour behind, nothing may have expired early.
-    started(&mut tally, "clock ten minutes behind, followed", &shifted(launch, "-600s"), &mut crew);
-    let mut accepted = shifted(launch, "-3600s");
+    started(&mut tally, "clock ten minutes behind, followed", &shifted(launch, -600), &mut crew);
+    let mut accepted = shifted(launch, -3_600);
     accepted.arguments.push("--accept-clock".into());
     started(&mut tally, "clock an hour behind, accepted", &accepted, &mut crew);
     started(&mut tally, "clock right again", launch, &mut crew);
 
     // Half an hour ahead, the access tokens of four hours are still valid.
-    let ahead = shifted(launch, "+1800s");
+    let ahead = shifted(launch, 1_800);
     started(&mut tally, "clock half an hour ahead, followed", &ahead, &mut crew);
     let back = launch.start().map(drop);
     let refused = back.as_ref().is_err_and(|said| said.contains("--accept-clock"));
@@ -62,12 +62,9 @@ fn drill(launch: &Launch, directory: &Path, seed: u64) -> Tally {
     tally
 }
 
-/// The same launch with a clock that is off by `by`.
-fn shifted(launch: &Launch, by: &str) -> Launch {
-    let words = ["faketime", "-f", by];
-    // Only the wall clock is shifted: timeouts use the kernel's monotonic clock.
-    let launch = launch.clone().env("FAKETIME_DONT_FAKE_MONOTONIC", "1").env("DONT_FAKE_MONOTONIC", "1");
-    launch.under(words.iter().map(|word| (*word).to_owned()).collect())
+/// The same launch with a clock that is off by so many seconds.
+fn shifted(launch: &Launch, by: i64) -> Launch {
+    launch.with_clock(by).expect("faketime")
 }
 
 /// Starts, checks everything, and stays up long enough for the store to note the time.

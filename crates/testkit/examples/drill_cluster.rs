@@ -24,8 +24,7 @@ use std::time::Duration;
 
 use symbolon_testkit::drill::cluster::{Cluster, Fault, all_faults, all_plants};
 use symbolon_testkit::drill::{
-    Arguments, Availability, Crew, Depth, Dice, LOST_CODE, Meter, Pressure, RelyingPartyAtHand, Tally,
-    unix_micros,
+    Arguments, Availability, Crew, Depth, Dice, LOST_CODE, Meter, Pressure, Tally, unix_micros,
 };
 
 /// Load before each fault.
@@ -33,6 +32,15 @@ const CALM: Duration = Duration::from_millis(1_500);
 
 /// How long a cluster that reports itself ready may still answer 503 now and then.
 const MENDED_WITHIN: Duration = Duration::from_secs(120);
+
+/// Within this time, the nodes have looked at the queue of deliveries and have sent what is due.
+const LOOKED_AT_WITHIN: Duration = Duration::from_millis(3_000);
+
+/// How long the mended cluster may take to deliver what is due.
+const DELIVERED_WITHIN: Duration = Duration::from_secs(60);
+
+/// The same where a violation was planted.
+const PLANTED_WITHIN: Duration = Duration::from_secs(8);
 
 /// How many lost answers are reported after each fault; the others are only counted.
 const REASONS: usize = 3;
@@ -100,7 +108,7 @@ struct Drill {
 
 impl Drill {
     fn new(cluster: Cluster, workers: usize, seed: u64) -> Self {
-        let crew = new_crew(&cluster, workers, seed);
+        let crew = cluster.crew(workers, seed);
         let (dice, tally, figures) = (Dice::new(seed), Tally::default(), BTreeMap::new());
         Self { cluster, crew, dice, tally, codes_lost: false, figures }
     }
@@ -123,7 +131,20 @@ impl Drill {
             }
         }
         self.crew.verify_cluster(&self.cluster.wire(), Depth::ALL, MENDED_WITHIN);
+        self.verify_deliveries(DELIVERED_WITHIN);
         println!("everything: {} violations", self.count().violations());
+    }
+
+    /// What nodes that ended had claimed, and what the server of mail did not answer, comes again; what nobody answered twice
+    /// must not.
+    fn verify_deliveries(&mut self, within: Duration) {
+        self.cluster.make_deliveries_due();
+        self.crew.verify_deliveries(within);
+        for _ in 0..2 {
+            self.cluster.make_deliveries_due();
+            std::thread::sleep(LOOKED_AT_WITHIN);
+        }
+        self.crew.verify_copies();
     }
 
     /// Runs one fault under load, and verifies afterwards.
@@ -176,9 +197,13 @@ impl Drill {
         let mut found_all = true;
         for mut plant in all_plants() {
             // A new crew, because the old ledgers contain the effects of earlier violations.
-            self.crew = new_crew(&self.cluster, 4, self.dice.throw());
+            self.crew = self.cluster.crew(4, self.dice.throw());
             self.tally = Tally::default();
             self.round(&mut plant, Depth::ALL);
+            if plant.is_of_deliveries {
+                self.verify_deliveries(PLANTED_WITHIN);
+                self.count();
+            }
             let found: usize = plant.found_as.iter().map(|words| self.tally.violations_like(words)).sum();
             println!("{:<26} found {found} times: {}", plant.name(), plant.found_as.join(" or "));
             if found == 0 {
@@ -209,11 +234,6 @@ impl Drill {
         println!("the nodes' logs:\n{}", self.cluster.logs());
         ExitCode::FAILURE
     }
-}
-
-fn new_crew(cluster: &Cluster, workers: usize, seed: u64) -> Crew {
-    let party = RelyingPartyAtHand::register(&cluster.wire()).expect("an answer");
-    Crew::new(party, workers, seed)
 }
 
 fn break_and_mend(fault: &mut dyn Fault, cluster: &mut Cluster, dice: &mut Dice) -> Result<(), String> {

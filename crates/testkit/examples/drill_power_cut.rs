@@ -6,7 +6,10 @@
 //!
 //! With `--last N` the moments are among the last N changes, during which the server stops and flushes its tables.
 //!
-//! Needs `strace`. With `--without-sync` the server does not sync, and the drill must fail: `--expect-failure`.
+//! After half of the cuts the power comes back at once, after the others two and a half minutes later, when nothing that was being
+//! delivered is held back any more.
+//!
+//! Needs `strace`, and `faketime` for the time after a cut. With `--without-sync` the server does not sync, and the drill must fail: `--expect-failure`.
 #![allow(
     clippy::expect_used,
     clippy::print_stdout,
@@ -20,10 +23,17 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use symbolon_testkit::drill::disk::{Disk, Survival};
+use symbolon_testkit::drill::inbox::Inbox;
 use symbolon_testkit::drill::strace::{self, Event, Reader};
 use symbolon_testkit::drill::{
-    Arguments, Crew, Depth, Dice, Launch, Pressure, RelyingPartyAtHand, Tally, unix_micros,
+    Arguments, Crew, Depth, Dice, Launch, Moment, People, Pressure, RelyingPartyAtHand, Tally, unix_micros,
 };
+
+/// How long the server has a delivery for itself, in seconds, and a little more.
+const CLAIM: i64 = 130;
+
+/// How long the server may take to deliver what is due.
+const DELIVERED_WITHIN: Duration = Duration::from_secs(20);
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::of_process();
@@ -39,11 +49,13 @@ fn main() -> ExitCode {
     let began = unix_micros();
 
     let mut launch = Launch::new(&binary, &directory.path().join("data"), &directory.path().join("log"));
+    let people = People::new(launch.issuer(), Inbox::open(&[]).expect("free ports")).one_step_in(3);
+    launch = people.served_by(launch);
     if without_sync {
         launch = launch.env("SYMBOLON_STORAGE_SYNC", "false");
     }
     let trace = directory.path().join("trace");
-    let crew = record(&launch, &trace, seconds, seed);
+    let crew = record(&launch, &people, (&trace, seconds, seed));
     println!(
         "{}\n{:>9}  bytes of trace",
         crew.tally(),
@@ -61,11 +73,11 @@ fn main() -> ExitCode {
 }
 
 /// Runs the load under strace; returns the workers with their ledgers.
-fn record(launch: &Launch, trace: &Path, seconds: u64, seed: u64) -> Crew {
+fn record(launch: &Launch, people: &People, (trace, seconds, seed): (&Path, u64, u64)) -> Crew {
     let traced = launch.clone().under(strace::wrapper(trace));
     let mut provider = traced.start().expect("a start under strace");
-    let party = RelyingPartyAtHand::register(&traced.wire()).expect("an answer");
-    let mut crew = Crew::new(party, 4, seed).with_crowds(1_000);
+    let party = RelyingPartyAtHand::register_told(&traced.wire(), people).expect("an answer");
+    let mut crew = Crew::new(party, 4, seed).with_crowds(1_000).with_people(people.clone());
     crew.load(&traced.wire(), Pressure::None, |_| std::thread::sleep(Duration::from_secs(seconds)));
     provider.stop();
     assert_eq!(crew.tally().violations(), 0, "{}", crew.tally());
@@ -135,12 +147,20 @@ impl Replay<'_> {
         disk.cut(&data, survival, &mut self.dice).expect("room for a copy of the data");
         let log = self.directory.join(format!("log-{number}"));
         let launch = self.launch.elsewhere(&data, &log);
+        let later = if number.is_multiple_of(2) { CLAIM } else { 0 };
+        let (launch, ahead) = at_the_time_of(&launch, event.at, later);
         let mut crew = self.crew.clone();
         crew.forget_counts();
+        crew.go_back_to(event.at, ahead.unwrap_or(0));
         let mut tally = Tally::default();
         match launch.start() {
             Ok(mut provider) => {
-                tally = crew.verify_as_of(&launch.wire(), Depth { youngest: 40, others: 20 }, event.at);
+                crew.verify_as_of(&launch.wire(), Depth { youngest: 40, others: 20 }, event.at);
+                if later > 0 && ahead.is_some() {
+                    crew.verify_deliveries(DELIVERED_WITHIN);
+                }
+                crew.verify_copies();
+                tally = crew.tally();
                 provider.kill();
             }
             Err(said) => tally.violation(said),
@@ -157,6 +177,17 @@ impl Replay<'_> {
         drop(fs::remove_file(&log));
         fs::remove_dir_all(&data).expect("the copy can be removed");
         tally
+    }
+}
+
+/// Gives the process the clock of the moment of the cut, or of a later one; and by how many seconds that is ahead of this
+/// process's. `None` where `faketime` is not installed: then it has the present time.
+fn at_the_time_of(launch: &Launch, cut: Moment, later: i64) -> (Launch, Option<i64>) {
+    let behind = (unix_micros() - cut) / 1_000_000;
+    let ahead = later - i64::try_from(behind).unwrap_or_default();
+    match launch.with_clock(ahead) {
+        Some(launch) => (launch, Some(ahead)),
+        None => (launch.clone(), None),
     }
 }
 

@@ -5,7 +5,9 @@ use symbolon_crypto::random::SystemRandom;
 use symbolon_crypto::{digest, encoding, random};
 
 use super::ledger::{Chain, Code, Ledger, Link, Micros, Person, SignedIn, Span, Token};
+use super::people::People;
 use super::provider::COOKIE;
+use super::relying_party::{REDIRECT_URI, RelyingPartyAtHand};
 use super::{NoAnswer, Pressure, Tally, Wire, unix_micros};
 use crate::browser::Answer;
 
@@ -14,45 +16,6 @@ pub const LOST_CODE: &str = "lost code";
 
 /// A code lives for a minute; within this shorter time it must exist (microseconds).
 const CODE_LIVES: Micros = 30_000_000;
-
-const REDIRECT_URI: &str = "https://rp.example/callback";
-
-/// The client that every worker acts for.
-#[derive(Clone, Debug)]
-pub struct RelyingPartyAtHand {
-    id: String,
-    secret: String,
-    /// When it was registered.
-    pub registered: Span,
-}
-
-impl RelyingPartyAtHand {
-    /// Registers a client that may do everything.
-    ///
-    /// # Errors
-    /// [`NoAnswer`].
-    pub fn register(wire: &Wire) -> Result<Self, NoAnswer> {
-        let sent = unix_micros();
-        let body = json!({
-            "client_name": "A drill",
-            "redirect_uris": [REDIRECT_URI],
-            "grant_types": [
-                "authorization_code", "refresh_token", "client_credentials",
-                "urn:ietf:params:oauth:grant-type:token-exchange",
-            ],
-            "scope": "openid profile email",
-            "token_endpoint_auth_method": "client_secret_post",
-            "skip_consent": true,
-            "token_exchange_allowed": true,
-        });
-        let answer = wire.admin("POST", "/clients", Some(&body))?;
-        assert_eq!(answer.status, 201, "{answer:?}");
-        let client = &answer.json()["client"];
-        let text = |name: &str| client[name].as_str().expect("a string").to_owned();
-        let registered = Span { sent, acked: Some(unix_micros()) };
-        Ok(Self { id: text("client_id"), secret: text("client_secret"), registered })
-    }
-}
 
 /// The result of an operation.
 #[derive(Clone, Copy)]
@@ -86,6 +49,8 @@ pub struct Actor<'a> {
     pub(super) pressure: Pressure,
     /// How many sessions are opened with one request; 0 for no such requests.
     pub(super) crowd: usize,
+    /// What people who sign in have around them, if there are any.
+    pub(super) people: Option<&'a People>,
 }
 
 impl Actor<'_> {
@@ -143,14 +108,13 @@ impl Actor<'_> {
     pub(super) fn open_session(&mut self) -> Result<Done, NoAnswer> {
         let sent = unix_micros();
         let name = random::base64url::<12>(&SystemRandom);
-        let body =
-            json!({ "email": format!("{name}@drill.example"), "name": "A person", "email_verified": true });
+        let email = format!("{name}@drill.example");
+        let body = json!({ "email": email, "name": "A person", "email_verified": true });
         let answer = self.wire.admin("POST", "/users", Some(&body))?;
         let Done::Yes = self.accept("user", &[201], &answer) else { return Ok(Done::No) };
         let id = answer.json()["user"]["id"].as_str().expect("an id").to_owned();
-        self.ledger
-            .people
-            .push(Person { id: id.clone(), created: Span { sent, acked: Some(unix_micros()) } });
+        let created = Span { sent, acked: Some(unix_micros()) };
+        self.ledger.people.push(Person { id: id.clone(), email, created });
         self.open_session_of(&id)
     }
 
@@ -192,8 +156,8 @@ impl Actor<'_> {
         Ok(Done::Yes)
     }
 
-    /// Requests a code silently; returns the answer, the verifier and the time of sending.
-    pub(super) fn ask_for_code(&self, session: &SignedIn) -> Result<(Answer, String, Micros), NoAnswer> {
+    /// The path of an authorization request, and its verifier.
+    pub(super) fn authorization(&self, prompt: Option<&str>) -> (String, String) {
         let verifier = random::base64url::<32>(&SystemRandom).to_string();
         let challenge = encoding::encode(&digest::sha256(&[verifier.as_bytes()]));
         let query = form_urlencoded::Serializer::new(String::new())
@@ -203,14 +167,20 @@ impl Actor<'_> {
                 ("redirect_uri", REDIRECT_URI),
                 ("scope", "openid profile email"),
                 ("state", "s"),
-                ("prompt", "none"),
                 ("code_challenge", &challenge),
                 ("code_challenge_method", "S256"),
             ])
+            .extend_pairs(prompt.map(|prompt| ("prompt", prompt)))
             .finish();
+        (format!("/authorize?{query}"), verifier)
+    }
+
+    /// Requests a code silently; returns the answer, the verifier and the time of sending.
+    pub(super) fn ask_for_code(&self, session: &SignedIn) -> Result<(Answer, String, Micros), NoAnswer> {
+        let (path, verifier) = self.authorization(Some("none"));
         let cookie = format!("{COOKIE}={}", session.secret);
         let sent = unix_micros();
-        Ok((self.wire.get(&format!("/authorize?{query}"), &[("cookie", &cookie)])?, verifier, sent))
+        Ok((self.wire.get(&path, &[("cookie", &cookie)])?, verifier, sent))
     }
 
     /// A silent authorization; returns the index of its code.

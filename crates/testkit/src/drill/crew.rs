@@ -3,8 +3,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::actor::{Actor, RelyingPartyAtHand};
+use super::actor::Actor;
 use super::ledger::{Ledger, Moment};
+use super::people::People;
+use super::relying_party::RelyingPartyAtHand;
 use super::verify::Depth;
 use super::{Dice, Tally, Wire};
 
@@ -26,6 +28,16 @@ pub struct Crew {
     party: RelyingPartyAtHand,
     workers: Vec<Worker>,
     crowd: usize,
+    people: Option<People>,
+}
+
+/// What all workers of a crew have in common.
+#[derive(Clone, Copy)]
+struct Common<'a> {
+    party: &'a RelyingPartyAtHand,
+    people: Option<&'a People>,
+    pressure: Pressure,
+    crowd: usize,
 }
 
 #[derive(Clone)]
@@ -43,7 +55,7 @@ impl Crew {
             tally: Tally::default(),
             dice: Dice::new(seed.wrapping_mul(31).wrapping_add(index as u64)),
         };
-        Self { party, workers: (0..size).map(worker).collect(), crowd: 0 }
+        Self { party, workers: (0..size).map(worker).collect(), crowd: 0, people: None }
     }
 
     /// Lets the load open this many sessions at once now and then, so that the store flushes and compacts.
@@ -52,17 +64,41 @@ impl Crew {
         Self { crowd, ..self }
     }
 
+    /// Lets people sign in, and mail be queued.
+    #[must_use]
+    pub fn with_people(self, people: People) -> Self {
+        Self { people: Some(people), ..self }
+    }
+
+    /// Takes the people back to a moment, whose state a process with such a clock is about to be started on.
+    pub fn go_back_to(&mut self, moment: Moment, ahead: i64) {
+        if let Some(people) = &mut self.people {
+            (people.inbox, people.ahead) = (people.inbox.as_of(moment), ahead);
+        }
+    }
+
+    /// What the people have around them, if there are any.
+    pub fn people(&self) -> Option<&People> {
+        self.people.as_ref()
+    }
+
+    /// Calls `work` with the ledger of each worker, and the counts to add to.
+    pub(super) fn each_ledger(&mut self, mut work: impl FnMut(&Ledger, &mut Tally)) {
+        self.workers.iter_mut().for_each(|worker| work(&worker.ledger, &mut worker.tally));
+    }
+
     /// Loads the process until `accident` returns, which may end the process. `accident` gets a flag, and sets it
     /// before answers may be lost: a request that gets no answer earlier is a violation, unless the pressure is
     /// [`Pressure::Faults`].
     pub fn load(&mut self, wire: &Wire, pressure: Pressure, accident: impl FnOnce(&AtomicBool)) {
-        let (party, crowd, over) = (&self.party, self.crowd, &AtomicBool::new(false));
+        let (people, crowd, over) = (self.people.as_ref(), self.crowd, &AtomicBool::new(false));
+        let common = Common { party: &self.party, people, pressure, crowd };
         std::thread::scope(|scope| {
             // Set even if `accident` panics, because the scope waits for the workers.
             let _over = SetWhenDropped(over);
             for (index, worker) in self.workers.iter_mut().enumerate() {
                 let wire = wire.another(index);
-                scope.spawn(move || worker.load(party, &wire, (pressure, crowd), over));
+                scope.spawn(move || worker.load(common, &wire, over));
             }
             accident(over);
         });
@@ -87,13 +123,18 @@ impl Crew {
 
     fn verify_under(&mut self, wire: &Wire, pressure: Pressure, depth: Depth, past: Option<Moment>) -> Tally {
         let party = &self.party;
-        if past.is_some_and(|at| party.registered.acked.is_none_or(|acked| acked > at)) {
-            return Tally::default();
+        if let Some(at) = past {
+            self.workers.iter_mut().for_each(|worker| worker.ledger = worker.ledger.as_of(at));
+            if party.registered.acked.is_none_or(|acked| acked > at) {
+                return Tally::default();
+            }
         }
+        let people = self.people.as_ref();
+        let common = Common { party, people, pressure, crowd: 0 };
         std::thread::scope(|scope| {
             for (index, worker) in self.workers.iter_mut().enumerate() {
                 let wire = wire.another(index);
-                scope.spawn(move || worker.verify(party, &wire, pressure, (depth, past)));
+                scope.spawn(move || worker.verify(common, &wire, depth));
             }
         });
         self.tally()
@@ -126,29 +167,19 @@ impl Drop for SetWhenDropped<'_> {
 }
 
 impl Worker {
-    fn actor<'a>(
-        &'a mut self,
-        party: &'a RelyingPartyAtHand,
-        wire: &'a Wire,
-        (pressure, crowd): (Pressure, usize),
-    ) -> (Actor<'a>, &'a mut Dice) {
+    fn actor<'a>(&'a mut self, common: Common<'a>, wire: &'a Wire) -> (Actor<'a>, &'a mut Dice) {
+        let Common { party, people, pressure, crowd } = common;
         let (ledger, tally) = (&mut self.ledger, &mut self.tally);
-        (Actor { wire, party, ledger, tally, pressure, crowd }, &mut self.dice)
+        (Actor { wire, party, ledger, tally, pressure, crowd, people }, &mut self.dice)
     }
 
-    fn load(
-        &mut self,
-        party: &RelyingPartyAtHand,
-        wire: &Wire,
-        (pressure, crowd): (Pressure, usize),
-        over: &AtomicBool,
-    ) {
+    fn load(&mut self, common: Common<'_>, wire: &Wire, over: &AtomicBool) {
         while !over.load(Ordering::SeqCst) {
-            let (mut actor, dice) = self.actor(party, wire, (pressure, crowd));
+            let (mut actor, dice) = self.actor(common, wire);
             let Err(lost) = actor.step(dice) else { continue };
             // The accident may be a moment away from setting the flag.
             std::thread::sleep(Duration::from_millis(50));
-            if pressure == Pressure::Faults {
+            if common.pressure == Pressure::Faults {
                 self.tally.count("lost answer");
                 continue;
             }
@@ -159,17 +190,8 @@ impl Worker {
         }
     }
 
-    fn verify(
-        &mut self,
-        party: &RelyingPartyAtHand,
-        wire: &Wire,
-        pressure: Pressure,
-        (depth, past): (Depth, Option<Moment>),
-    ) {
-        if let Some(at) = past {
-            self.ledger = self.ledger.as_of(at);
-        }
-        let (mut actor, dice) = self.actor(party, wire, (pressure, 0));
+    fn verify(&mut self, common: Common<'_>, wire: &Wire, depth: Depth) {
+        let (mut actor, dice) = self.actor(common, wire);
         if let Err(lost) = actor.verify(depth, dice) {
             self.tally.violation(format!("no answer from a process that was started again: {}", lost.0));
         }

@@ -1,5 +1,7 @@
 //! What one worker sent, and what was answered.
 
+use super::people::{Holder, MailedCode, QueuedMail};
+
 /// Microseconds since 1970, of the wall clock.
 pub type Micros = u64;
 
@@ -17,7 +19,7 @@ pub struct Span {
 
 impl Span {
     /// The span as it was known at a moment; `None` if it was not sent yet.
-    fn as_of(self, at: Moment) -> Option<Self> {
+    pub(super) fn as_of(self, at: Moment) -> Option<Self> {
         (self.sent < at).then(|| Self { acked: self.acked.filter(|acked| *acked <= at), ..self })
     }
 
@@ -29,7 +31,7 @@ impl Span {
         format!("({:.3}, answered {acked})", ago(self.sent))
     }
 
-    fn fate(self) -> Fate {
+    pub(super) fn fate(self) -> Fate {
         if self.acked.is_some() { Fate::Ended } else { Fate::Unknown }
     }
 }
@@ -50,6 +52,8 @@ pub enum Fate {
 pub struct Person {
     /// Its id.
     pub id: String,
+    /// Its e-mail address, which is verified.
+    pub email: String,
     /// When it was created.
     pub created: Span,
 }
@@ -122,7 +126,7 @@ pub struct Code {
 }
 
 /// What one worker sent, and what was answered. Entries refer to each other by index and are never removed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 #[allow(missing_docs, reason = "each field is a list of what its type says")]
 pub struct Ledger {
     pub people: Vec<Person>,
@@ -132,6 +136,9 @@ pub struct Ledger {
     pub codes: Vec<Code>,
     /// Sessions that were opened many at once. They are neither used nor ended during the load.
     pub crowd: Vec<SignedIn>,
+    pub holders: Vec<Holder>,
+    pub mailed_codes: Vec<MailedCode>,
+    pub mails: Vec<QueuedMail>,
 }
 
 impl Ledger {
@@ -206,6 +213,9 @@ impl Ledger {
             tokens: self.tokens.iter().take_while(|one| answered(one.issued, at)).cloned().collect(),
             codes: self.codes.iter().take_while(|one| answered(one.issued, at)).cloned().collect(),
             crowd: self.crowd.iter().take_while(|one| answered(one.opened, at)).cloned().collect(),
+            holders: self.holders.iter().map_while(|one| one.as_of(at)).collect(),
+            mailed_codes: self.mailed_codes.iter().map_while(|one| one.as_of(at)).collect(),
+            mails: self.mails.iter().map_while(|one| one.as_of(at)).collect(),
             sessions,
         };
         for session in &mut past.sessions {

@@ -30,6 +30,9 @@ impl Actor<'_> {
                 return self.settle(pending);
             }
         }
+        if self.people.is_some_and(|people| dice.once_in(people.one_in)) {
+            return self.person_step(dice);
+        }
         if self.crowd > 0 && dice.once_in(60) {
             let user = self.ledger.people[dice.below(self.ledger.people.len())].id.clone();
             return self.open_crowd(&user, self.crowd).map(drop);

@@ -94,6 +94,22 @@ impl Launch {
         Self { wrapper, ..self }
     }
 
+    /// Gives the process a clock that is ahead of this one's by so many seconds, or behind; `None` if `faketime` is not
+    /// installed. Timeouts go by the monotonic clock, which is right.
+    pub fn with_clock(&self, ahead: i64) -> Option<Self> {
+        let found = Command::new("faketime").arg("--version").stdout(Stdio::null()).status();
+        if !found.is_ok_and(|status| status.success()) {
+            return None;
+        }
+        let launch = self.clone().env("FAKETIME_DONT_FAKE_MONOTONIC", "1").env("DONT_FAKE_MONOTONIC", "1");
+        Some(launch.under(["faketime", "-f", &format!("{ahead:+}s")].map(str::to_owned).to_vec()))
+    }
+
+    /// Its issuer's URL.
+    pub fn issuer(&self) -> &str {
+        &self.issuer
+    }
+
     /// The URL of its public listener.
     pub fn base(&self) -> String {
         format!("http://{}:{}", self.address, self.ports[0])

@@ -32,6 +32,11 @@ impl Depth {
         Self { youngest, others: if self.youngest > number { number / 2 } else { self.others } }
     }
 
+    /// Whether everything is checked.
+    pub(super) fn is_all(self) -> bool {
+        self.youngest == usize::MAX
+    }
+
     fn choose(self, count: usize, dice: &mut Dice) -> Vec<usize> {
         let older = count.saturating_sub(self.youngest);
         let mut chosen: Vec<usize> =
@@ -51,7 +56,8 @@ impl Actor<'_> {
         self.verify_tokens(depth, dice)?;
         self.verify_chains(depth, dice)?;
         self.verify_sessions(depth, dice)?;
-        self.verify_people(depth, dice)
+        self.verify_people(depth, dice)?;
+        self.verify_sign_ins(depth, dice)
     }
 
     /// Settles rotations that were never answered. To be done first, while the old token is still accepted.

@@ -113,7 +113,11 @@ impl Wire {
         }
     }
 
-    fn send_once(
+    /// Sends one request, once, however long the patience.
+    ///
+    /// # Errors
+    /// [`NoAnswer`], as of [`send`](Self::send).
+    pub(super) fn send_once(
         &self,
         method: &str,
         path: &str,

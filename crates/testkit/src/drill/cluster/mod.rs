@@ -14,7 +14,8 @@ use symbolon_store_cluster::engines::{
 };
 use tempfile::TempDir;
 
-use super::{Launch, Provider, Wire};
+use super::inbox::Inbox;
+use super::{Crew, Launch, People, Provider, RelyingPartyAtHand, Wire};
 pub use clock::WrongClock;
 pub use fault::{Fault, all_faults};
 pub use network::{Network, Switch};
@@ -46,6 +47,8 @@ pub struct Cluster {
     pub postgres: PostgresServer,
     /// The nodes' namespaces; or why they have none.
     pub network: Result<Network, String>,
+    /// What people who sign in have around them.
+    pub people: People,
     /// The clock of the last node; or why it has none of its own.
     pub clock: Result<WrongClock, String>,
     binary: PathBuf,
@@ -78,12 +81,15 @@ impl Cluster {
             (postgres.join().expect("PostgreSQL starts"), redis)
         });
         postgres.create_database(DATABASE);
+        let spaces = network.as_ref().map_or_else(|_| Ok(Vec::new()), |_| Network::spaces(NODES));
+        let inbox = spaces.and_then(|spaces| Inbox::open(&spaces)).map_err(|error| error.to_string())?;
         let clock = WrongClock::new(&directory.path().join("clock"));
         let mut cluster = Self {
             nodes: Vec::new(),
             redis,
             postgres,
             network,
+            people: People::new(ISSUER, inbox),
             clock,
             binary: binary.to_owned(),
             neighbour,
@@ -105,6 +111,7 @@ impl Cluster {
             .env("SYMBOLON_POSTGRES_URL", &self.postgres.url(DATABASE))
             .env("SYMBOLON_REDIS_URLS", &self.redis.urls())
             .env("SYMBOLON_MASTER_KEY", MASTER_KEY);
+        launch = self.people.served_by(launch);
         let mut wrapper = Vec::new();
         if let Ok(network) = &self.network {
             launch = launch.at(network.node(index, Switch::Front));
@@ -130,6 +137,17 @@ impl Cluster {
     /// A wire that sends requests to the nodes in turn.
     pub fn wire(&self) -> Wire {
         Launch::wire_in_turn(&self.nodes.iter().map(|node| &node.launch).collect::<Vec<_>>())
+    }
+
+    /// Workers for a client of their own, and people who sign in.
+    pub fn crew(&self, workers: usize, seed: u64) -> Crew {
+        let party = RelyingPartyAtHand::register_told(&self.wire(), &self.people).expect("an answer");
+        Crew::new(party, workers, seed).with_people(self.people.clone())
+    }
+
+    /// Ends every claim of a delivery, and every pause after a failed attempt: as if minutes had gone by.
+    pub fn make_deliveries_due(&self) {
+        self.postgres.psql(DATABASE, "UPDATE deliveries SET due_at = 0");
     }
 
     /// SIGKILL to a node.

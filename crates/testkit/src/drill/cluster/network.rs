@@ -4,7 +4,8 @@
 //! first address of each; every node has a cable (a veth pair) to each. All names contain the id of this process. A
 //! shell that waits for the end of this process removes everything, however the process ends.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -120,6 +121,14 @@ impl Network {
     /// The command that runs another command in the namespace of a node.
     pub fn wrapper(node: usize) -> Vec<String> {
         ["ip", "netns", "exec", &namespace(node)].map(str::to_owned).to_vec()
+    }
+
+    /// The namespaces of the nodes.
+    ///
+    /// # Errors
+    /// One cannot be opened.
+    pub fn spaces(nodes: usize) -> io::Result<Vec<File>> {
+        (0..nodes).map(|node| File::open(Path::new(NAMESPACES).join(namespace(node)))).collect()
     }
 
     /// Cuts the cable of a node: packets in both directions are dropped silently.

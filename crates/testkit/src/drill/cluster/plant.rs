@@ -7,18 +7,28 @@ use super::faults::redis::primaries;
 use super::{Cluster, DATABASE, Fault};
 use crate::drill::Dice;
 
+/// How long the load goes on between the two parts of a violation.
+const BETWEEN: Duration = Duration::from_secs(3);
+
+/// A part of a violation.
+type Work = fn(&Cluster) -> Result<(), String>;
+
 /// A violation that is planted.
 pub struct Plant {
     name: &'static str,
     /// Texts in the reports of violations, by any of which it is found.
     pub found_as: &'static [&'static str],
-    work: fn(&Cluster) -> Result<(), String>,
+    /// Whether it is about what the nodes deliver.
+    pub is_of_deliveries: bool,
+    /// What is noted first, while the load goes on.
+    first: Option<Work>,
+    work: Work,
 }
 
 /// One violation of each kind.
 pub fn all_plants() -> Vec<Plant> {
-    let plant = |name, found_as, work| Plant { name, found_as, work };
-    vec![
+    let plant = |name, found_as, work| Plant { name, found_as, is_of_deliveries: false, first: None, work };
+    let mut plants = vec![
         plant("codes-redeemed-twice", &["code that gives tokens once at most"], |cluster| {
             // The first byte of a stored code says whether it was used.
             each_key(cluster, "{*}c:*", |key| ["SETRANGE", key, "0", "F"].map(str::to_owned).to_vec())
@@ -35,7 +45,77 @@ pub fn all_plants() -> Vec<Plant> {
             cluster.postgres.psql(DATABASE, "DELETE FROM families");
             Ok(())
         }),
+    ];
+    plants.extend(plants_of_people());
+    plants
+}
+
+/// What people signed in by counts again, and what was to be delivered does not come, or too often.
+fn plants_of_people() -> [Plant; 4] {
+    [
+        Plant {
+            name: "second-factors-rewound",
+            found_as: &["recovery code that was used", "code of a generator that was used"],
+            is_of_deliveries: false,
+            first: Some(|cluster| sql(cluster, "CREATE TABLE earlier AS SELECT * FROM authenticators")),
+            work: |cluster| {
+                let rewind = "UPDATE authenticators a SET document = e.document FROM earlier e
+                    WHERE a.issuer = e.issuer AND a.user_id = e.user_id";
+                sql(cluster, rewind)?;
+                sql(cluster, "DROP TABLE earlier")
+            },
+        },
+        Plant {
+            name: "mailed-codes-used-twice",
+            found_as: &["code by mail that was used"],
+            is_of_deliveries: false,
+            first: Some(|cluster| sql(cluster, "CREATE TABLE earlier AS SELECT * FROM assertion_marks")),
+            work: |cluster| {
+                // Marks of earlier say to whom codes were mailed.
+                let rewind = "DELETE FROM assertion_marks WHERE key NOT IN (SELECT key FROM earlier)";
+                sql(cluster, rewind)?;
+                sql(cluster, "DROP TABLE earlier")
+            },
+        },
+        Plant {
+            name: "deliveries-lost",
+            found_as: &["mail that was acknowledged never came", "logout token never came"],
+            is_of_deliveries: true,
+            first: Some(go_away),
+            work: |cluster| {
+                let lost = sql(cluster, "DELETE FROM deliveries");
+                cluster.people.inbox.set_away(false);
+                lost
+            },
+        },
+        Plant {
+            name: "mail-sent-again-and-again",
+            found_as: &["mail that came twice at most"],
+            is_of_deliveries: true,
+            first: Some(go_away),
+            work: |cluster| {
+                sql(cluster, "CREATE TABLE earlier AS SELECT * FROM deliveries WHERE kind = 'mail'")?;
+                cluster.people.inbox.set_away(false);
+                let again = "INSERT INTO deliveries SELECT * FROM earlier ON CONFLICT DO NOTHING";
+                for _ in 0..3 {
+                    sql(cluster, again)?;
+                    cluster.make_deliveries_due();
+                    std::thread::sleep(BETWEEN);
+                }
+                sql(cluster, "DROP TABLE earlier")
+            },
+        },
     ]
+}
+
+fn go_away(cluster: &Cluster) -> Result<(), String> {
+    cluster.people.inbox.set_away(true);
+    Ok(())
+}
+
+fn sql(cluster: &Cluster, text: &str) -> Result<(), String> {
+    cluster.postgres.psql(DATABASE, text);
+    Ok(())
 }
 
 impl Fault for Plant {
@@ -44,7 +124,7 @@ impl Fault for Plant {
     }
 
     fn lasts(&self) -> Duration {
-        Duration::ZERO
+        if self.first.is_some() { BETWEEN } else { Duration::ZERO }
     }
 
     fn not_before(&self) -> usize {
@@ -53,11 +133,11 @@ impl Fault for Plant {
     }
 
     fn begin(&mut self, cluster: &mut Cluster, _dice: &mut Dice) -> Result<(), String> {
-        (self.work)(cluster)
+        self.first.unwrap_or(self.work)(cluster)
     }
 
-    fn heal(&mut self, _cluster: &mut Cluster) -> Result<(), String> {
-        Ok(())
+    fn heal(&mut self, cluster: &mut Cluster) -> Result<(), String> {
+        if self.first.is_some() { (self.work)(cluster) } else { Ok(()) }
     }
 }
 

@@ -15,6 +15,7 @@ use symbolon_outbound::{OutboundAnswer, OutboundRequest};
 use symbolon_protocol::identity_provider::metadata::{ClientProof, Metadata, url_of};
 use symbolon_protocol::identity_provider::token_response::{self, TokenResponse};
 use symbolon_protocol::identity_provider::{IdentityProvider, ProviderKind};
+use symbolon_protocol::time::Timestamp;
 use url::Url;
 
 use crate::app::App;
@@ -50,6 +51,8 @@ pub struct UpstreamCode<'a> {
     pub verifier: &'a SecretString,
     /// The nonce of the request.
     pub nonce: &'a str,
+    /// When the request was made, if it asked for a new sign-in.
+    pub signed_in_since: Option<Timestamp>,
 }
 
 /// Asks one provider on behalf of an issuer.
@@ -118,7 +121,7 @@ impl Upstream<'_> {
         let metadata = self.metadata().await?;
         let tokens = self.redeem(&metadata, &code).await?;
         match self.provider.kind {
-            ProviderKind::Openid => openid::claims(self, &metadata, tokens, code.nonce).await,
+            ProviderKind::Openid => openid::claims(self, &metadata, tokens, &code).await,
             ProviderKind::Github => github::claims(self, &metadata, &tokens).await,
         }
     }

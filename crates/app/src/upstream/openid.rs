@@ -8,7 +8,7 @@ use symbolon_protocol::identity_provider::id_token::{Expected, IdTokenRefused, v
 use symbolon_protocol::identity_provider::metadata::Metadata;
 use symbolon_protocol::identity_provider::token_response::TokenResponse;
 
-use super::{Upstream, UpstreamError, unusable};
+use super::{Upstream, UpstreamCode, UpstreamError, unusable};
 use crate::upstream_cache::Document;
 
 /// The claims of the ID token, verified, and those that only UserInfo has.
@@ -16,14 +16,15 @@ pub(super) async fn claims(
     upstream: &Upstream<'_>,
     metadata: &Metadata,
     tokens: TokenResponse,
-    nonce: &str,
+    code: &UpstreamCode<'_>,
 ) -> Result<Map<String, Value>, UpstreamError> {
     // OpenID Connect Core 3.1.3.3: the answer to an OpenID request has one.
     let token = tokens.id_token.ok_or_else(|| UpstreamError::Refused("there is no ID token".to_owned()))?;
     let expected = |now| Expected {
         issuer: &upstream.provider.issuer,
         client_id: &upstream.provider.client_id,
-        nonce,
+        nonce: code.nonce,
+        signed_in_since: code.signed_in_since,
         algorithms: &metadata.algorithms,
         now,
     };

@@ -48,6 +48,9 @@ pub enum IdTokenRefused {
     /// It is not the answer to this request.
     #[error("its nonce is not the request's")]
     Nonce,
+    /// A new sign-in was asked for, and it tells of an older one.
+    #[error("its auth_time is older than the request, which asked for a new sign-in")]
+    SignInTooOld,
 }
 
 /// What an ID token must say.
@@ -59,6 +62,8 @@ pub struct Expected<'a> {
     pub client_id: &'a str,
     /// `nonce`.
     pub nonce: &'a str,
+    /// When a new sign-in was asked for, if it was.
+    pub signed_in_since: Option<Timestamp>,
     /// What the provider signs with.
     pub algorithms: &'a [Algorithm],
     /// The time.
@@ -73,6 +78,7 @@ struct Checked {
     azp: Option<String>,
     exp: f64,
     iat: f64,
+    auth_time: Option<f64>,
     nonce: Option<String>,
 }
 
@@ -153,6 +159,11 @@ impl Checked {
         if !digest::constant_time_eq(nonce.as_bytes(), expected.nonce.as_bytes()) {
             return Err(IdTokenRefused::Nonce);
         }
+        // Item 13: too much time may not have gone by since the sign-in. Not every provider says when it was.
+        let auth_time = self.auth_time.map(|at| Timestamp::from_seconds(at as u64));
+        if auth_time.zip(expected.signed_in_since).is_some_and(|(at, since)| at + LEEWAY < since) {
+            return Err(IdTokenRefused::SignInTooOld);
+        }
         match is_subject(&self.sub) {
             true => Ok(()),
             false => Err(IdTokenRefused::Malformed),
@@ -206,6 +217,7 @@ mod tests {
             issuer: "https://acme.example",
             client_id: "us",
             nonce: "n",
+            signed_in_since: Some(Timestamp::from_seconds(NOW)),
             algorithms,
             now: Timestamp::from_seconds(NOW),
         };
@@ -230,6 +242,9 @@ mod tests {
             ("iat", json!(NOW - 601), IdTokenRefused::Time),
             ("nonce", json!("m"), IdTokenRefused::Nonce),
             ("nonce", Value::Null, IdTokenRefused::Nonce),
+            ("auth_time", json!(NOW - 61), IdTokenRefused::SignInTooOld),
+            ("auth_time", json!(-1), IdTokenRefused::SignInTooOld),
+            ("auth_time", json!("now"), IdTokenRefused::Malformed),
             ("sub", json!(""), IdTokenRefused::Malformed),
             ("sub", json!("a\u{0}"), IdTokenRefused::Malformed),
             ("sub", json!(5), IdTokenRefused::Malformed),
@@ -239,7 +254,13 @@ mod tests {
             bad[name] = value.clone();
             assert_eq!(check(&signed(&own, &bad), &set(&[&own]), &all), Err(why), "{name} {value}");
         }
-        for (name, value) in [("aud", json!(["us"])), ("azp", json!("us")), ("exp", json!(NOW - 59))] {
+        let good = [
+            ("aud", json!(["us"])),
+            ("azp", json!("us")),
+            ("exp", json!(NOW - 59)),
+            ("auth_time", json!(NOW - 60)),
+        ];
+        for (name, value) in good {
             let mut good = claims();
             good[name] = value;
             assert!(check(&signed(&own, &good), &set(&[&own]), &all).is_ok(), "{name}");

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::IdentityProvider;
 use super::id_token::is_subject;
+use super::{IdentityProvider, ProviderResponseMode};
 use crate::email_address;
 use crate::id::{GroupId, UserId};
 use crate::time::Timestamp;
@@ -47,6 +48,27 @@ impl UpstreamUser {
         let label =
             label.map(|label| label.chars().filter(|c| !c.is_control()).take(LONGEST_LABEL).collect());
         Some(Self { subject, verified_email: verified_email.map(str::to_owned), label, claims })
+    }
+
+    /// The same with the name that Apple posts beside the code, once, when somebody signs in there for the first time: its ID
+    /// token has none. The browser brings it, so it is what the person says of themselves; an address in it is not read. Only
+    /// from a provider that posts its answers, and only where the ID token says nothing.
+    #[must_use]
+    pub fn with_posted_name(mut self, provider: &IdentityProvider, json: &str) -> Self {
+        if provider.response_mode != ProviderResponseMode::FormPost {
+            return self;
+        }
+        let Ok(PostedUser { name: PostedName { first_name, last_name } }) = serde_json::from_str(json) else {
+            return self;
+        };
+        let parts: Vec<&str> = [&first_name, &last_name].into_iter().flatten().map(String::as_str).collect();
+        let whole = Some(parts.join(" ")).filter(|name| !name.is_empty());
+        for (claim, value) in [("name", whole), ("given_name", first_name), ("family_name", last_name)] {
+            if let Some(value) = value {
+                self.claims.entry(claim).or_insert(Value::String(value));
+            }
+        }
+        self
     }
 
     /// The user that somebody without an account becomes.
@@ -100,6 +122,19 @@ impl UpstreamUser {
         let left = mapping.groups.values().filter(|own| !changes.join.contains(*own)).cloned().collect();
         GroupChanges { leave: left, ..changes }
     }
+}
+
+/// What Apple posts as `user`.
+#[derive(Deserialize)]
+struct PostedUser {
+    name: PostedName,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PostedName {
+    first_name: Option<String>,
+    last_name: Option<String>,
 }
 
 /// The issuer's groups that a sign-in changes.
@@ -178,6 +213,27 @@ mod tests {
         for bad in [json!({}), json!({ "sub": "" }), json!({ "sub": 5 }), json!({ "sub": "a\u{e9}" })] {
             assert_eq!(read(&own, bad), None);
         }
+    }
+
+    #[test]
+    fn a_posted_name_is_taken_of_a_provider_that_posts_and_contradicts_no_token() {
+        let apple = IdentityProvider { response_mode: ProviderResponseMode::FormPost, ..provider() };
+        let posted = |of: &IdentityProvider, claims: Value, json: &str| {
+            let user = read(of, claims).unwrap().with_posted_name(of, json);
+            let user = user.new_user(of, UserId::trusted("u1"), Timestamp::from_millis(5));
+            (user.profile.name.clone(), user.profile.family_name.clone(), user.email)
+        };
+        let json = r#"{"name":{"firstName":"Ann","lastName":"Lee"},"email":"ann@acme.example"}"#;
+        let (ann, lee) = (Some("Ann Lee".to_owned()), Some("Lee".to_owned()));
+        assert_eq!(posted(&apple, json!({ "sub": "s" }), json), (ann, lee.clone(), None));
+        assert_eq!(posted(&provider(), json!({ "sub": "s" }), json), (None, None, None));
+        let named = json!({ "sub": "s", "name": "Anna" });
+        assert_eq!(posted(&apple, named.clone(), json), (Some("Anna".to_owned()), lee, None));
+        for json in ["", "{}", "[]", r#"{"name":5}"#, r#"{"name":{"firstName":5}}"#, r#"{"name":{}}"#] {
+            assert_eq!(posted(&apple, named.clone(), json), (Some("Anna".to_owned()), None, None), "{json}");
+        }
+        let control = r#"{"name":{"firstName":"A\u0000"}}"#;
+        assert_eq!(posted(&apple, json!({ "sub": "s" }), control), (None, None, None));
     }
 
     #[test]

@@ -19,8 +19,10 @@ use symbolon_app::http::csrf::Browser;
 use symbolon_app::http::{Call, Context, Failure, redirect};
 use symbolon_app::upstream::{Upstream, UpstreamCode, UpstreamError};
 
-/// The parameters of an answer that are used.
-const ANSWER: [&str; 4] = ["code", "state", "iss", "error"];
+/// The parameters of an answer that are used. `user` is Apple's: who signs in there for the first time.
+const ANSWER: [&str; 5] = ["code", "state", "iss", "error", "user"];
+/// The longest value that is passed on, in bytes. The longest is a state.
+const LONGEST_VALUE: usize = 6 << 10;
 
 /// `GET` and `POST /login/callback/{name}`: the answer of a provider.
 ///
@@ -58,7 +60,7 @@ pub(in super::super) async fn callback(call: &mut Call) -> Result<Response, Fail
 fn same_site(call: &Call, provider: &IdentityProvider, params: &Params<'_>) -> Result<Response, Failure> {
     let mut query = form_of(&call.context.issuer.callback_of(&provider.id))?;
     for name in ANSWER {
-        if let Some(value) = params.get(name)? {
+        if let Some(value) = params.get(name)?.filter(|value| value.len() <= LONGEST_VALUE) {
             query.query_pairs_mut().append_pair(name, value);
         }
     }
@@ -100,10 +102,20 @@ async fn verified(
             return Ok(Err((about(Reason::IdentityProviderRefused, details), LoginError::ProviderRefused)));
         }
     };
-    let code = UpstreamCode { code, verifier: &state.verifier, nonce: &state.nonce };
+    let code = UpstreamCode {
+        code,
+        verifier: &state.verifier,
+        nonce: &state.nonce,
+        signed_in_since: state.signed_in_since(),
+    };
+    let posted_user = params.get("user")?;
     let claims = upstream.claims(code).await.and_then(|claims| {
         let unsound = || UpstreamError::Refused("it has no sub of a sound form".to_owned());
-        UpstreamUser::of_claims(provider, claims).ok_or_else(unsound)
+        let user = UpstreamUser::of_claims(provider, claims).ok_or_else(unsound)?;
+        Ok(match posted_user {
+            Some(posted) => user.with_posted_name(provider, posted),
+            None => user,
+        })
     });
     Ok(claims.map_err(|error| {
         warn(context, provider, &error);

@@ -94,7 +94,7 @@ pub(super) async fn address(
         }
     };
     let drawn = Drawn::draw(&*context.app.random);
-    let state = state::seal(context, provider, (browser, &drawn), purpose)?;
+    let state = state::seal(context, provider, (browser, &drawn, prompts_login), purpose)?;
     let request = AuthenticationRequest {
         provider,
         metadata: &metadata,

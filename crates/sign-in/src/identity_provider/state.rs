@@ -40,6 +40,7 @@ struct Contents {
     begun_at: Timestamp,
     verifier: String,
     nonce: String,
+    prompts_login: bool,
     purpose: Purpose,
 }
 
@@ -49,6 +50,8 @@ pub(super) struct State {
     /// The PKCE verifier (RFC 7636 4.1).
     pub(super) verifier: SecretString,
     pub(super) nonce: String,
+    /// Whether the provider was asked for a new sign-in.
+    prompts_login: bool,
     pub(super) purpose: Purpose,
 }
 
@@ -64,7 +67,7 @@ fn sealed_for(provider: &IdentityProvider) -> String {
 pub(super) fn seal(
     context: &Context,
     provider: &IdentityProvider,
-    (browser, drawn): (&Browser, &Drawn),
+    (browser, drawn, prompts_login): (&Browser, &Drawn, bool),
     purpose: Purpose,
 ) -> Result<String, Failure> {
     let internal = |error: String| Failure::Internal(error);
@@ -73,6 +76,7 @@ pub(super) fn seal(
         begun_at: context.app.now(),
         verifier: drawn.verifier.expose().to_owned(),
         nonce: drawn.nonce.clone(),
+        prompts_login,
         purpose,
     };
     let plain = serde_json::to_vec(&contents).map_err(|error| internal(error.to_string()))?;
@@ -89,14 +93,19 @@ pub(super) fn open(
 ) -> Option<State> {
     let opened = context.issuer.interactions.open(&sealed_for(provider), text).ok()?;
     let contents: Contents = serde_json::from_slice(opened.expose()).ok()?;
-    let Contents { browser: begun_in, begun_at, verifier, nonce, purpose } = contents;
+    let Contents { browser: begun_in, begun_at, verifier, nonce, prompts_login, purpose } = contents;
     let is_live = context.app.now().since(begun_at) <= INTERACTION_LIVES;
     let is_here = browser.is_some_and(|browser| browser.is(&begun_in));
     let verifier = SecretString::new(verifier);
-    (is_live && is_here).then_some(State { begun_at, verifier, nonce, purpose })
+    (is_live && is_here).then_some(State { begun_at, verifier, nonce, prompts_login, purpose })
 }
 
 impl State {
+    /// When a new sign-in was asked for, if it was.
+    pub(super) fn signed_in_since(&self) -> Option<Timestamp> {
+        self.prompts_login.then_some(self.begun_at)
+    }
+
     /// Uses the state up, when the answer is verified: of many that bring it, one goes on.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 
 use super::error::DatabaseError;
+use super::statistics;
 use super::stats::count_on;
 use crate::directory::{create_private, make_private};
 
@@ -103,17 +104,22 @@ pub(super) fn migrate(connection: &mut Connection, migrations: &[Migration]) -> 
     }
     for migration in migrations.iter().filter(|migration| migration.number > found) {
         let number = migration.number;
-        run(connection, migration).map_err(|source| DatabaseError::Migration { number, source })?;
+        run(connection, migration, number == known)
+            .map_err(|source| DatabaseError::Migration { number, source })?;
         tracing::info!(number, "migrated the database");
     }
     Ok(())
 }
 
-fn run(connection: &mut Connection, migration: &Migration) -> rusqlite::Result<()> {
+/// Runs a migration; after the last one the indexes are described to SQLite.
+fn run(connection: &mut Connection, migration: &Migration, is_last: bool) -> rusqlite::Result<()> {
     let transaction = connection.transaction()?;
     transaction.execute_batch(migration.sql)?;
     if let Some(then) = migration.then {
         then(&transaction)?;
+    }
+    if is_last {
+        statistics::describe(&transaction)?;
     }
     transaction.pragma_update(None, "user_version", migration.number)?;
     transaction.commit()

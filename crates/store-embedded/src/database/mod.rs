@@ -22,6 +22,7 @@ mod job;
 mod log;
 mod long_read;
 mod readers;
+mod statistics;
 mod stats;
 mod writer;
 

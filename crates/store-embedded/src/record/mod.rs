@@ -26,6 +26,8 @@ mod user;
 mod user_attribute;
 
 #[cfg(test)]
+mod plan;
+#[cfg(test)]
 mod tests;
 
 pub(crate) use audit::each_document as each_audit_document;
@@ -65,6 +67,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { number: 8, sql: include_str!("../../migrations/0008_authenticators.sql"), then: None },
     Migration { number: 9, sql: include_str!("../../migrations/0009_deliveries.sql"), then: None },
     Migration { number: 10, sql: include_str!("../../migrations/0010_identities.sql"), then: None },
+    Migration { number: 11, sql: include_str!("../../migrations/0011_indexes.sql"), then: None },
 ];
 
 /// SQLite stores any text.

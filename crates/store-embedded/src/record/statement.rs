@@ -21,6 +21,12 @@ impl<'a> Statements<'a> {
         self.connection
     }
 
+    fn prepare(&self, sql: &str) -> rusqlite::Result<CachedStatement<'a>> {
+        #[cfg(test)]
+        super::plan::assert_uses_an_index(self.connection, sql);
+        self.connection.prepare_cached(sql)
+    }
+
     /// The first row, if there is one.
     pub(super) fn first<T>(
         &self,
@@ -28,7 +34,7 @@ impl<'a> Statements<'a> {
         params: impl Params,
         map: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
     ) -> rusqlite::Result<Option<T>> {
-        let found = self.connection.prepare_cached(sql)?.query_row(params, map).optional()?;
+        let found = self.prepare(sql)?.query_row(params, map).optional()?;
         self.figures.read(u64::from(found.is_some()));
         Ok(found)
     }
@@ -40,7 +46,7 @@ impl<'a> Statements<'a> {
         params: impl Params,
         map: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> rusqlite::Result<Vec<T>> {
-        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut statement = self.prepare(sql)?;
         let found = statement.query_map(params, map)?.collect::<Result<Vec<_>, _>>()?;
         self.figures.read(found.len() as u64);
         Ok(found)
@@ -53,7 +59,7 @@ impl<'a> Statements<'a> {
         params: impl Params,
         mut take: impl FnMut(&Row<'_>) -> rusqlite::Result<ControlFlow<()>>,
     ) -> rusqlite::Result<()> {
-        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut statement = self.prepare(sql)?;
         let mut rows = statement.query(params)?;
         let mut found = 0;
         while let Some(row) = rows.next()? {
@@ -68,21 +74,21 @@ impl<'a> Statements<'a> {
 
     /// Inserts a row; returns its number.
     pub(super) fn insert(&self, sql: &str, params: impl Params) -> rusqlite::Result<i64> {
-        let number = self.connection.prepare_cached(sql)?.insert(params)?;
+        let number = self.prepare(sql)?.insert(params)?;
         self.figures.write(1);
         Ok(number)
     }
 
     /// Changes rows; returns how many.
     pub(super) fn change(&self, sql: &str, params: impl Params) -> rusqlite::Result<usize> {
-        let changed = self.connection.prepare_cached(sql)?.execute(params)?;
+        let changed = self.prepare(sql)?.execute(params)?;
         self.figures.write(changed as u64);
         Ok(changed)
     }
 
     /// A statement that changes rows, prepared for repeated use.
     pub(super) fn repeated(&self, sql: &str) -> rusqlite::Result<Repeated<'_>> {
-        Ok(Repeated { statement: self.connection.prepare_cached(sql)?, figures: self.figures })
+        Ok(Repeated { statement: self.prepare(sql)?, figures: self.figures })
     }
 }
 

@@ -8,6 +8,7 @@ use symbolon_crypto::random::{self, SeededRandom};
 use symbolon_testkit::{Answer, Browser};
 
 use crate::login::hidden;
+use crate::login_api::passkey::add_first_passkey;
 use crate::registration::{PASSWORD, Scene};
 
 /// A name that an account has, with everything that an account can have, and one that none has.
@@ -39,7 +40,7 @@ type Ask = fn(&Asker<'_>, &str) -> (Answer, Duration);
 
 /// What may be asked, and which setting of `registration` it is asked under. Where it is closed, only a name that an account has
 /// gets mail, so that there is more to hide.
-const QUESTIONS: [(&str, &str, Ask); 7] = [
+const QUESTIONS: [(&str, &str, Ask); 8] = [
     ("a wrong password", "closed", |asker, name| {
         let more = [("username", name), ("password", "a wrong password")];
         timed(|| form(&asker.browser, "/login", &asker.login, &more))
@@ -60,10 +61,15 @@ const QUESTIONS: [(&str, &str, Ask); 7] = [
         let page = asker.browser.get(&sent.location());
         timed(|| form(&asker.browser, CODE, &page, &[("code", "no code")]))
     }),
-    ("a code by the API", "closed", |asker, name| timed(|| asker.call("send", &json!({ "email": name })))),
+    ("a code by the API", "closed", |asker, name| {
+        timed(|| asker.call("email-code/send", &json!({ "email": name })))
+    }),
     ("a wrong code by the API", "closed", |asker, name| {
-        asker.call("send", &json!({ "email": name }));
-        timed(|| asker.call("verify", &json!({ "email": name, "code": "no code" })))
+        asker.call("email-code/send", &json!({ "email": name }));
+        timed(|| asker.call("email-code/verify", &json!({ "email": name, "code": "no code" })))
+    }),
+    ("the passkeys of a name by the API", "closed", |asker, name| {
+        timed(|| asker.call("passkey/login/options", &json!({ "email": name })))
     }),
 ];
 
@@ -77,10 +83,15 @@ fn form(browser: &Browser, path: &str, page: &Answer, more: &[(&str, &str)]) -> 
 
 fn scene() -> Scene {
     let scene = Scene::new();
-    scene.set(json!({ "sign_in_methods": ["password", "email_code", "magic_link"] }));
-    scene.user(json!({
-        "email": KNOWN, "email_verified": true, "password": PASSWORD, "name": "Ann", "preferred_username": "ann",
+    scene.set(json!({ "sign_in_methods": ["password", "passkey", "email_code", "magic_link"] }));
+    let user = scene.user(json!({
+        "email": KNOWN, "email_verified": true, "name": "Ann", "preferred_username": "ann",
     }));
+    // Before the password: then a passkey could be added only in a session.
+    add_first_passkey(&scene.server, &user, KNOWN);
+    let path = format!("/users/{user}/password");
+    let set = scene.server.admin("POST", &path, Some(json!({ "password": PASSWORD })));
+    assert_eq!(set.status, 200, "{set:?}");
     scene
 }
 
@@ -97,7 +108,7 @@ impl<'a> Asker<'a> {
 
     fn call(&self, path: &str, body: &Value) -> Answer {
         let headers = [("content-type", "application/json"), ("origin", self.scene.server.issuer.as_str())];
-        let path = format!("/api/auth/email-code/{path}");
+        let path = format!("/api/auth/{path}");
         self.browser.send("POST", &path, &headers, body.to_string().as_bytes())
     }
 }

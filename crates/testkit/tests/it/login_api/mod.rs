@@ -1,7 +1,7 @@
 //! The login API.
 
 mod email_code;
-mod passkey;
+pub(crate) mod passkey;
 
 use serde_json::{Value, json};
 use symbolon_protocol::id::{IssuerId, UserId};

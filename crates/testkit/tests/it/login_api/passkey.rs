@@ -22,15 +22,21 @@ fn register_verify(server: &TestServer, browser: &Browser, user: &str, credentia
 /// A user with a passkey, as load scripts make one; the user and the authenticator.
 fn with_passkey(server: &TestServer, email: &str) -> (String, Authenticator) {
     let user = user(server, email);
+    let authenticator = add_first_passkey(server, &user, email);
+    (user, authenticator)
+}
+
+/// Adds a passkey to an account that has no other way to sign in.
+pub(crate) fn add_first_passkey(server: &TestServer, user: &str, email: &str) -> Authenticator {
     let mut authenticator = Authenticator::new(&server.issuer);
     let browser = server.browser();
     let options = register_options(server, &browser, &json!({ "email": email, "userId": user }));
     assert_eq!(options.status, 200, "{options:?}");
     let credential = authenticator.create(&options.json()["options"]);
-    let added = register_verify(server, &browser, &user, &credential);
+    let added = register_verify(server, &browser, user, &credential);
     assert_eq!(added.status, 200, "{added:?}");
     assert_eq!(added.json()["verified"], true);
-    (user, authenticator)
+    authenticator
 }
 
 fn login_options(server: &TestServer, browser: &Browser, email: Option<&str>) -> Value {

@@ -257,13 +257,39 @@ fn without(address: &str, name: &str) -> String {
 #[test]
 fn a_posted_answer_is_taken_once_more_at_this_site() {
     let scene = Lying::new();
+    scene
+        .server
+        .admin("PATCH", "/identity-providers/acme", Some(json!({ "response_mode": "form_post" })))
+        .json();
     let waiting = scene.wait();
     scene.fake.say(&scene.key.jwt("JWT", &scene.truth(&waiting)));
-    let form = [("code", "c"), ("state", &*waiting.state), ("user", "{}")];
+    // Apple names the person here and not in the ID token.
+    let named = r#"{"name":{"firstName":"Ann","lastName":"Lee"},"email":"somebody@else.example"}"#;
+    let form = [("code", "c"), ("state", &*waiting.state), ("user", named)];
     let led = scene.server.browser().post("/login/callback/acme", &form);
     assert_eq!(led.status, 303, "{led:?}");
     let done = waiting.browser.get(&local(&led.location()));
     assert_eq!(claims(&scene.rp, &waiting.request, &done)["email"], ANN);
+    assert_eq!(user(&scene.server, ANN)["name"], "Ann Lee");
+}
+
+/// Where the application asks for a new sign-in, so does this server; a provider that tells of an older one is not believed.
+#[test]
+fn an_older_sign_in_is_no_new_one() {
+    let scene = Lying::new();
+    for (age, status) in [(3_600, 502), (0, 302)] {
+        let browser = scene.server.browser();
+        let request = scene.rp.authorization_request().with("max_age", "600");
+        let to = press(&browser, &at_login(&browser, &request), "acme");
+        assert_eq!(parameter(&to, "prompt").as_deref(), Some("login"), "{to}");
+        let of = |name: &str| parameter(&to, name).unwrap();
+        let (state, nonce) = (of("state"), of("nonce"));
+        let waiting = Waiting { browser, request, state, nonce };
+        let mut truth = scene.truth(&waiting);
+        truth["auth_time"] = json!(scene.server.now().seconds() - age);
+        scene.fake.say(&scene.key.jwt("JWT", &truth));
+        assert_eq!(Lying::back(&waiting).status, status, "{age}");
+    }
 }
 
 /// GitHub says by its API who it is, in OAuth without OpenID.

@@ -141,7 +141,10 @@ fn is_closed(schema: &Value) -> bool {
 fn bodies_have_no_further_members() {
     let document = document();
     let schemas = &document["components"]["schemas"];
-    for (name, _) in crate::operations().iter().filter_map(|operation| operation.body) {
+    // An image has no members.
+    let operations = crate::operations();
+    let bodies = operations.iter().filter_map(|operation| operation.body);
+    for (name, _) in bodies.filter(|(name, _)| *name != "Image") {
         assert!(is_closed(&schemas[name]), "{name}");
     }
     assert_eq!(schemas["UserRecord"]["properties"]["address"]["additionalProperties"], false);

@@ -87,7 +87,10 @@ fn variables_are_served_checked_and_change_the_address() {
 
 #[test]
 fn a_clients_branding_goes_before_the_issuers_on_the_pages_of_its_requests() {
-    let scene = Scene::with(Options::default().env("SYMBOLON_SMTP_URL", "smtp://127.0.0.1:9"));
+    let mail = [("SYMBOLON_SMTP_URL", "smtp://127.0.0.1:9"), ("SYMBOLON_MAIL_FROM", "op@example.com")];
+    let options =
+        mail.into_iter().fold(Options::default(), |options, (name, value)| options.env(name, value));
+    let scene = Scene::with(options);
     let own = json!({
         "name": "Acme", "accent": { "light": "#0a4d8c", "dark": "#8cc4ff" }, "variables": { "radius": "1px" },
         "intro": "Acme's intro", "foot": "Acme's foot", "help_uri": "https://acme.example/help",

@@ -336,8 +336,10 @@ fn a_logout_ends_what_was_granted_before_the_user_signed_in_again() {
 }
 
 #[test]
-fn another_user_in_the_same_browser_ends_the_first_ones_grants() {
+fn another_user_in_a_browser_of_one_account_ends_the_first_ones_grants() {
     let scene = Scene::new();
+    let one = serde_json::json!({ "accounts_per_browser": 1 });
+    assert_eq!(scene.server.admin("PATCH", "/settings", Some(one)).status, 200);
     let (browser, first) = scene.signed_in();
     let request = scene.rp.authorization_request().with("prompt", "login");
     let page = scene.at_login(&browser, &request);

@@ -261,8 +261,10 @@ fn the_length_of_what_the_browser_keeps_tells_nothing() {
 }
 
 #[test]
-fn the_session_replaces_the_one_that_the_browser_had() {
+fn in_a_browser_of_one_account_the_session_replaces_the_one_before() {
     let server = TestServer::start();
+    let one = json!({ "accounts_per_browser": 1 });
+    assert_eq!(server.admin("PATCH", "/settings", Some(one)).status, 200);
     let (ann, bob) = (user(&server, ANN), user(&server, "bob@example.com"));
     let (code, browser) = asked(&server, ANN);
     assert_eq!(verify(&server, &browser, ANN, &code).status, 200);

@@ -121,8 +121,10 @@ fn whatever_an_administrator_ends_is_told() {
 }
 
 #[test]
-fn a_sign_in_as_somebody_else_is_told() {
+fn a_sign_in_as_somebody_else_in_a_browser_of_one_account_is_told() {
     let scene = Scene::with(options());
+    let one = json!({ "accounts_per_browser": 1 });
+    assert_eq!(scene.server.admin("PATCH", "/settings", Some(one)).status, 200);
     let application = Application::start();
     let client = application.register(&scene.server);
     let (browser, _) = scene.signed_in();

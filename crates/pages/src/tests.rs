@@ -309,7 +309,7 @@ fn every_form_of_ours_carries_transaction_and_csrf_token() {
             forms += 1;
         }
     }
-    assert_eq!(forms, 6, "login, passkey, other providers, cancel, consent, logout");
+    assert_eq!(forms, 7, "login, passkey, other providers, cancel, consent, select account, logout");
 }
 
 #[test]

@@ -16,8 +16,8 @@ pub enum IdTokenHint {
     Absent,
     /// The hint is not an ID token that this issuer signed, so it identifies nobody.
     Unverifiable,
-    /// An ID token of this issuer, expired or not.
-    IdToken(IdTokenHintClaims),
+    /// An ID token of this issuer, expired or not. Boxed, because hardly any request has one and all carry the room for it.
+    IdToken(Box<IdTokenHintClaims>),
 }
 
 /// The claims of a hint's ID token.
@@ -40,7 +40,7 @@ impl IdTokenHint {
         key_of: impl FnOnce(&str) -> Option<&'k VerifyingKey>,
     ) -> Self {
         let Some(token) = parameter else { return Self::Absent };
-        verify(token, issuer_url, key_of).map_or(Self::Unverifiable, Self::IdToken)
+        verify(token, issuer_url, key_of).map_or(Self::Unverifiable, |claims| Self::IdToken(Box::new(claims)))
     }
 
     /// The claims, if the hint is an ID token of this issuer.

@@ -176,11 +176,11 @@ mod tests {
     }
 
     fn hint(sub: &str, sid: Option<&str>) -> IdTokenHint {
-        IdTokenHint::IdToken(IdTokenHintClaims {
+        IdTokenHint::IdToken(Box::new(IdTokenHintClaims {
             sub: UserId::trusted(sub),
             sid: sid.map(Sid::trusted),
             aud: ClientId::trusted("rp"),
-        })
+        }))
     }
 
     fn decide(query: &str, hint: &IdTokenHint, signed_in: bool) -> LogoutDecision {

@@ -270,7 +270,7 @@ struct AuthorizationAttempt<'a> {
 struct LoadedRequest<'a> {
     request: AuthorizationRequest<'a>,
     client: &'a Client,
-    hint: IdTokenHint,
+    hint: &'a IdTokenHint,
     found: &'a RequestAccount,
     settings: &'a IssuerSettings,
     now: Timestamp,
@@ -301,23 +301,10 @@ impl AuthorizationAttempt<'_> {
             }
         };
         let now = app.now();
-        let session = match &self.session {
-            Some(id) => app.store.session(&issuer.id, id, now).await?.take(durable),
-            None => None,
-        };
-        if let (Some(id), None) = (&self.session, &session) {
-            // Boxed, so that the future of a silent request stays small.
-            Box::pin(app.end_expired(issuer, id, durable)).await?;
-        }
         let hint = issuer.id_token_hint(request.id_token_hint);
-        let mut found = RequestAccount { session, ..RequestAccount::default() };
-        if !found.is_whom(&hint) && may_have_others(self.context, self.received) {
-            let so_far = self.so_far.map(PendingAuthorization::so_far);
-            let browser = (self.context, self.received);
-            found = Box::pin(found.among_others(browser, (&hint, so_far), durable)).await?;
-        }
+        let found = self.account(&hint, now, durable).await?;
         let loaded =
-            LoadedRequest { request, client: &client, hint, found: &found, settings: &settings, now };
+            LoadedRequest { request, client: &client, hint: &hint, found: &found, settings: &settings, now };
         match self.decide(&loaded).await? {
             Decision::Issue { scope } => self.issue(&loaded, scope, durable).await,
             Decision::SelectAccount => Ok(NextStep::SelectAccount),
@@ -344,6 +331,30 @@ impl AuthorizationAttempt<'_> {
                 Ok(next)
             }
         }
+    }
+
+    /// The account that the request is about.
+    async fn account(
+        &self,
+        hint: &IdTokenHint,
+        now: Timestamp,
+        durable: &mut Durable,
+    ) -> Result<RequestAccount, Failure> {
+        let Context { app, issuer, .. } = self.context;
+        let session = match &self.session {
+            Some(id) => app.store.session(&issuer.id, id, now).await?.take(durable),
+            None => None,
+        };
+        // Boxed, so that the future of a silent request stays small.
+        if let (Some(id), None) = (&self.session, &session) {
+            Box::pin(app.end_expired(issuer, id, durable)).await?;
+        }
+        let found = RequestAccount { session, ..RequestAccount::default() };
+        if found.is_whom(hint) || !may_have_others(self.context, self.received) {
+            return Ok(found);
+        }
+        let so_far = self.so_far.map(PendingAuthorization::so_far);
+        Box::pin(found.among_others((self.context, self.received), (hint, so_far), durable)).await
     }
 
     fn error(
@@ -395,7 +406,7 @@ impl AuthorizationAttempt<'_> {
         let grant = issuance.code_grant(request, scope, &*app.random);
         let code = app.store.keep_code(&issuer.id, grant, *now, &*app.random).await?;
         if !session.clients.contains(&client.client_id)
-            && let Some(id) = found.named.as_ref().or(self.session.as_ref())
+            && let Some(id) = found.named.as_deref().or(self.session.as_ref())
             && app.store.note_client(&issuer.id, id, &client.client_id).await?.take(durable)
         {
             self.context.audit(Event::GrantBegun, Some(&session.user), Some(&client.client_id));

@@ -19,8 +19,9 @@ use symbolon_app::issuer::IssuerState;
 pub(super) struct RequestAccount {
     /// Its session.
     pub(super) session: Option<Arc<Session>>,
-    /// The session's id, where it is another account than the one in use: the request's `id_token_hint` names it.
-    pub(super) named: Option<SessionId>,
+    /// The session's id, where it is another account than the one in use: the request's `id_token_hint` names it. Boxed, because
+    /// that is rare, and the future of every authorization request has room for it.
+    pub(super) named: Option<Box<SessionId>>,
     /// Whether accounts are signed in in the browser, of which none is in use.
     pub(super) is_none_in_use: bool,
 }
@@ -52,7 +53,8 @@ impl RequestAccount {
         let found = accounts.others.iter().find(|account| named == Some(&account.session.user));
         Ok(match found {
             Some(Account { id, session }) => {
-                Self { session: Some(Arc::clone(session)), named: Some(id.clone()), is_none_in_use: false }
+                let named = Some(Box::new(id.clone()));
+                Self { session: Some(Arc::clone(session)), named, is_none_in_use: false }
             }
             None => Self { is_none_in_use: self.session.is_none() && !accounts.others.is_empty(), ..self },
         })

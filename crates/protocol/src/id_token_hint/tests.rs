@@ -31,11 +31,11 @@ fn an_id_token_of_ours_names_user_session_and_client_though_it_has_expired() {
     let key = key("k1");
     let mut claims = claims();
     let expected = |sid: Option<&str>| {
-        IdTokenHint::IdToken(IdTokenHintClaims {
+        IdTokenHint::IdToken(Box::new(IdTokenHintClaims {
             sub: UserId::trusted("alice"),
             sid: sid.map(Sid::trusted),
             aud: ClientId::trusted("rp"),
-        })
+        }))
     };
     for typ in [Some("JWT"), None] {
         assert_eq!(read(&sign(&key, typ, &claims), &key), expected(Some("s1")), "{typ:?}");

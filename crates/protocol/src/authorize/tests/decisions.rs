@@ -197,11 +197,11 @@ fn whoever_wants_another_account_chooses_or_signs_in() {
 
 /// Issued to another client: nothing asks for this one (OpenID Connect Core 3.1.2.1).
 fn hint(sub: &str) -> IdTokenHint {
-    IdTokenHint::IdToken(IdTokenHintClaims {
+    IdTokenHint::IdToken(Box::new(IdTokenHintClaims {
         sub: UserId::trusted(sub),
         sid: None,
         aud: ClientId::trusted("another-rp"),
-    })
+    }))
 }
 
 #[test]

@@ -311,8 +311,7 @@ mod tests {
             let line = block.lines().find_map(|line| line.trim().strip_prefix(&format!("--{name}: ")));
             line.map(|value| value.trim_end_matches(';').to_owned())
         };
-        let declared =
-            light.lines().filter_map(|line| Some(line.trim().strip_prefix("--")?.split(':').next()?));
+        let declared = light.lines().filter_map(|line| line.trim().strip_prefix("--")?.split(':').next());
         assert_eq!(declared.collect::<Vec<_>>().len(), DEFINED.len(), "one is not in the table");
         for (name, kind) in DEFINED {
             let own = value(light, name).unwrap_or_else(|| panic!("there is no --{name}"));

@@ -132,7 +132,7 @@ impl Logos for ClusterStore {
         let read = || async { self.records.logo(issuer, client).await.map(Some) };
         let operations = self.figures.kind(StoreKind::Client);
         let found = self.records.caches.logos.read_through(issuer, id.as_str(), operations, read).await?;
-        Ok(found.map(Arc::unwrap_or_clone).flatten())
+        Ok(found.and_then(Arc::unwrap_or_clone))
     }
 
     async fn put_logo(

@@ -31,7 +31,7 @@ pub struct SelectAccountPage {
     pub client_name: String,
     /// The client's home page; linked only if it is an absolute URL.
     pub client_uri: Option<String>,
-    /// The client's logo: a `data:image/` URI or a path on this origin, else it is not shown.
+    /// The client's logo: a path on this origin, else it is not shown.
     pub client_logo: Option<String>,
     /// The accounts, at least one.
     pub accounts: Vec<AccountChoice>,

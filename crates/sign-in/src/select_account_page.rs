@@ -108,19 +108,20 @@ fn page(
 ) -> Result<Response, Failure> {
     let language = interaction.language;
     let client = asking.client();
+    let look = asking.appearance(context);
     let page = SelectAccountPage {
         language,
-        issuer_name: context.issuer.display_name(),
+        issuer_name: look.name,
         client_name: asking.display_name(language),
         client_uri: client.and_then(|client| client.displayed_in("client_uri", language.tag())),
-        client_logo: client.and_then(|client| client.displayed_in("logo_uri", language.tag())),
+        client_logo: asking.logo_address(context),
         accounts,
         action: address(context, PATH, &sealed),
         csrf: interaction.csrf_token(context, Purpose::SelectAccount, ""),
         transaction: sealed,
     };
     let page = page
-        .render_for(&context.issuer.prefix, &context.issuer.brand())
+        .render_for(&context.issuer.prefix, &look.brand)
         .map_err(|error| Failure::Internal(error.to_string()))?;
     let policy = Policy { leads_to_client: client.is_some(), language, ..Policy::default() };
     let mut response = html(StatusCode::OK, page, &policy);

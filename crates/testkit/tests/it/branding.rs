@@ -114,7 +114,9 @@ fn a_clients_branding_goes_before_the_issuers_on_the_pages_of_its_requests() {
     let wrong = Scene::sign_in(&browser, &login, "nobody@example.com", "wrong");
     let signed_in = Scene::sign_in(&browser, &login, &scene.demo.email, &scene.demo.password);
     let consent = Scene::to_consent(&browser, &signed_in);
-    for page in [&login, &wrong, &consent, &register, &forgot] {
+    let choosing = scene.rp.authorization_request().with("prompt", "select_account");
+    let choice = browser.get(&browser.get(&choosing.path()).location());
+    for page in [&login, &wrong, &consent, &register, &forgot, &choice] {
         for part in
             ["Shop &#60;b&#62;", "The shop&#39;s intro", "https://shop.example/help", "Acme&#39;s foot"]
         {

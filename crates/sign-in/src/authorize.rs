@@ -24,7 +24,7 @@ use symbolon_protocol::sign_in::acr::RequestedAcr;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::Durable;
 
-use crate::browser_accounts::{BrowserAccounts, may_have_others};
+use crate::browser_accounts::{has_others, may_have_others};
 use crate::interaction::{
     Interaction, Page, PendingAuthorization, chosen_language, client_of, root, to_root,
 };
@@ -155,14 +155,6 @@ async fn to_account(
         user.is_some_and(|user| user.may_sign_in()) && page.freshness().is_met(context, &session).await?;
     let to = format!("{}{}", issuer.prefix, page.place().path());
     Ok(if is_enough { NextStep::Answer(redirect(received.is_post(), &to)) } else { NextStep::SignIn })
-}
-
-/// Whether accounts are signed in in the browser besides the one in use.
-async fn has_others(context: &Context, received: &Received, durable: &mut Durable) -> Result<bool, Failure> {
-    if !may_have_others(context, received) {
-        return Ok(false);
-    }
-    Ok(!BrowserAccounts::of(context, received, durable).await?.others.is_empty())
 }
 
 /// `session`: the browser's present session.

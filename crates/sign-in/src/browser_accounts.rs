@@ -93,6 +93,21 @@ pub(super) fn may_have_others(context: &Context, received: &Received) -> bool {
     !other_sessions(&received.headers, &context.issuer).is_empty()
 }
 
+/// Whether accounts are signed in in the browser besides the one in use.
+///
+/// # Errors
+/// [`Failure`]: the store is out of reach.
+pub(super) async fn has_others(
+    context: &Context,
+    received: &Received,
+    durable: &mut Durable,
+) -> Result<bool, Failure> {
+    if !may_have_others(context, received) {
+        return Ok(false);
+    }
+    Ok(!BrowserAccounts::of(context, received, durable).await?.others.is_empty())
+}
+
 /// The cookies after another account is in use: its session, and those of the others.
 pub(super) fn cookies_in_use(
     context: &Context,

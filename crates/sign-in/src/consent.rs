@@ -13,7 +13,7 @@ use symbolon_protocol::refusal::{Details, Reason, Refusal};
 use symbolon_protocol::session::{Session, SessionId};
 
 use crate::authorize::{refuse, resume};
-use crate::browser_accounts::{BrowserAccounts, may_have_others};
+use crate::browser_accounts::has_others;
 use crate::interaction::{Interaction, Page, PendingAuthorization, RequestingClient, session_of};
 use crate::login_page;
 use symbolon_app::audit::RefusedRequest;
@@ -59,9 +59,7 @@ async fn switch(
     id: SessionId,
 ) -> Result<Response, Failure> {
     let Call { context, received, durable, .. } = &mut *call;
-    if !may_have_others(context, received)
-        || BrowserAccounts::of(context, received, durable).await?.others.is_empty()
-    {
+    if !has_others(context, received, durable).await? {
         return login_page::show_to_another(context, interaction).await;
     }
     interaction.begin_for_another(context, AnotherAccount::Choose);

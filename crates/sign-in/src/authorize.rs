@@ -25,10 +25,9 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_store::Durable;
 
 use crate::browser_accounts::{has_others, may_have_others};
-use crate::interaction::{
-    Interaction, Page, PendingAuthorization, chosen_language, client_of, root, to_root,
-};
+use crate::interaction::{Interaction, Page, PendingAuthorization, chosen_language, root, to_root};
 use crate::request_account::RequestAccount;
+use crate::requesting_client::client_of;
 use crate::sign_in_goal::{AccountGoal, SignInGoal};
 use crate::{consent_page, email_code_page, login_page, second_factor_page, select_account_page, step_up};
 use symbolon_app::audit::RefusedRequest;

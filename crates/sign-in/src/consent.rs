@@ -14,8 +14,9 @@ use symbolon_protocol::session::{Session, SessionId};
 
 use crate::authorize::{refuse, resume};
 use crate::browser_accounts::has_others;
-use crate::interaction::{Interaction, Page, PendingAuthorization, RequestingClient, session_of};
+use crate::interaction::{Interaction, Page, PendingAuthorization, session_of};
 use crate::login_page;
+use crate::requesting_client::RequestingClient;
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure};

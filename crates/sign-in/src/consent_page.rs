@@ -7,9 +7,8 @@ use symbolon_protocol::scope::Scope;
 use symbolon_protocol::session::Session;
 use url::Url;
 
-use crate::interaction::{
-    Interaction, Page, PendingAuthorization, RequestingClient, address, fits_address, user_name,
-};
+use crate::interaction::{Interaction, Page, PendingAuthorization, address, fits_address, user_name};
+use crate::requesting_client::RequestingClient;
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect};
 

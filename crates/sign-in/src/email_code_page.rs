@@ -6,8 +6,9 @@ use symbolon_pages::{EmailCodeError, EmailCodePage};
 use symbolon_protocol::sign_in::email_code::LIVES_ON_PAGES;
 use symbolon_protocol::sign_in::method::SignInMethod;
 
-use crate::interaction::{Asking, Interaction, Page, PendingAuthorization, address, fits_address};
+use crate::interaction::{Interaction, Page, PendingAuthorization, address, fits_address};
 use crate::login_page::{self, EMAIL_CODE_PATH as PATH, append, offers};
+use crate::requesting_client::Asking;
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect};
 

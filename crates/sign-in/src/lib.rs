@@ -43,6 +43,7 @@ mod refusal_pause;
 mod registration;
 mod remembered_device;
 mod request_account;
+mod requesting_client;
 mod root_page;
 mod second_factor;
 mod second_factor_attempt;

@@ -8,9 +8,10 @@ use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::{Details, Reason, Refusal};
 
 use crate::authorize::refuse;
-use crate::interaction::{Asking, Interaction, PendingAuthorization, session_of};
+use crate::interaction::{Interaction, PendingAuthorization, session_of};
 use crate::login_page;
 use crate::refusal_pause::refusal_pause;
+use crate::requesting_client::Asking;
 use crate::session_begin::Begun;
 use crate::signed_in::signed_in;
 use symbolon_app::audit::RefusedRequest;

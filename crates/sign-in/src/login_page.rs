@@ -9,8 +9,9 @@ use symbolon_protocol::sign_in::method::{SignInMethod, SignInMethods, SignInPage
 use symbolon_protocol::sign_in::registration::Registration;
 use symbolon_protocol::user::User;
 
-use crate::interaction::{Asking, Interaction, Page, PendingAuthorization, address, fits_address};
+use crate::interaction::{Interaction, Page, PendingAuthorization, address, fits_address};
 use crate::passkey_attempt::prompt;
+use crate::requesting_client::Asking;
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect};
 use symbolon_app::registration::PATH as REGISTER;

@@ -18,10 +18,11 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::User;
 
 use crate::after_answer::mail_language;
-use crate::interaction::{Interaction, Page, PendingAuthorization, address, appearance, root};
+use crate::interaction::{Interaction, Page, PendingAuthorization, address, root};
 use crate::login_page::{self, EMAIL_CODE_PATH, append};
 use crate::mailed_link::{LINK, LONGEST};
 use crate::notice_page::notice;
+use crate::requesting_client::appearance;
 use symbolon_app::email_code::NewCode;
 use symbolon_app::http::csrf::{Browser, Purpose};
 use symbolon_app::http::{Call, Context, Failure, Policy, Received, html};

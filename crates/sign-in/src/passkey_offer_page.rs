@@ -13,10 +13,11 @@ use symbolon_protocol::sign_in::method::SignInMethod;
 use symbolon_protocol::sign_in::passkey::Account;
 use symbolon_protocol::user::User;
 
-use crate::interaction::{Interaction, PendingAuthorization, address, appearance};
+use crate::interaction::{Interaction, PendingAuthorization, address};
 use crate::login_page::{self, append};
 use crate::passkey_addition::has_room;
 use crate::passkey_challenge::{Ceremony, Challenge, relying_party};
+use crate::requesting_client::appearance;
 use symbolon_app::http::csrf::{INTERACTION_LIVES, Purpose};
 use symbolon_app::http::{Call, Context, Failure, Policy, cookies, html, set_cookie};
 use symbolon_app::issuer::IssuerState;

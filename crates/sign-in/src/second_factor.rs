@@ -20,8 +20,9 @@ use symbolon_protocol::user::User;
 
 use crate::authorize::{refuse, resume};
 use crate::first_factor::{FirstFactor, Proof, Takes};
-use crate::interaction::{Asking, Interaction, Page, PendingAuthorization, session_of};
+use crate::interaction::{Interaction, Page, PendingAuthorization, session_of};
 use crate::login_page::append;
+use crate::requesting_client::Asking;
 use crate::second_factor_attempt::{Attempt, Refused};
 use crate::session_begin::Begun;
 use crate::signed_in::signed_in;

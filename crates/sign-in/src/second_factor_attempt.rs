@@ -14,9 +14,10 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_store::port::AuthenticatorUpdate;
 
 use crate::first_factor::{FirstFactor, Proof};
-use crate::interaction::{Asking, Interaction, PendingAuthorization};
+use crate::interaction::{Interaction, PendingAuthorization};
 use crate::passkey_attempt::{self, RefusedOnPage};
 use crate::refusal_pause::refusal_pause;
+use crate::requesting_client::Asking;
 use crate::session_begin::{Begun, SignIn, begin_for};
 use crate::{email_code_attempt, second_factor_page};
 use symbolon_app::audit::{Actor, RefusedRequest};

@@ -4,10 +4,11 @@ use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
 use symbolon_pages::{SecondFactorError, SecondFactorPage, SecondFactorSetup};
 
-use crate::interaction::{Asking, Interaction, Page, PendingAuthorization, address, fits_address};
+use crate::interaction::{Interaction, Page, PendingAuthorization, address, fits_address};
 use crate::login_page::append;
 use crate::passkey_attempt::prompt;
 use crate::remembered_device;
+use crate::requesting_client::Asking;
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect};
 

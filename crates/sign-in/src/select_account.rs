@@ -10,8 +10,9 @@ use symbolon_protocol::session::SessionId;
 
 use crate::authorize::{self, refuse, resume};
 use crate::browser_accounts::{Account, BrowserAccounts, cookies_in_use};
-use crate::interaction::{Asking, Interaction, Page, PendingAuthorization};
+use crate::interaction::{Interaction, Page, PendingAuthorization};
 use crate::login_page::{self, append};
+use crate::requesting_client::Asking;
 use crate::select_account_page::login_name;
 use crate::sign_in_goal::{AccountGoal, Freshness, SignInGoal};
 use symbolon_app::audit::RefusedRequest;

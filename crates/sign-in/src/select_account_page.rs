@@ -11,8 +11,9 @@ use symbolon_protocol::session::Session;
 use symbolon_protocol::user::User;
 
 use crate::browser_accounts::BrowserAccounts;
-use crate::interaction::{Asking, Interaction, Page, PendingAuthorization, address, fits_address};
+use crate::interaction::{Interaction, Page, PendingAuthorization, address, fits_address};
 use crate::login_page::{self, append};
+use crate::requesting_client::Asking;
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect};
 

@@ -19,7 +19,8 @@ use symbolon_store::port::{IdentityCreation, IdentityLink};
 
 use super::groups;
 use crate::first_factor::Proof;
-use crate::interaction::{Asking, Interaction, PendingAuthorization};
+use crate::interaction::{Interaction, PendingAuthorization};
+use crate::requesting_client::Asking;
 use crate::session_begin::{SignIn, begin_for};
 use crate::signed_in::signed_in;
 use crate::{credential_news, login_page, second_factor, upstream_logout};

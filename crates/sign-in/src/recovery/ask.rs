@@ -12,12 +12,13 @@ use symbolon_store::StoreError;
 
 use super::{PATH, PendingRecovery, RESET, SealedLink};
 use crate::after_answer::{after_answer, mail_language, may_be_told, queue};
-use crate::interaction::{Interaction, PendingAuthorization, appearance};
+use crate::interaction::{Interaction, PendingAuthorization};
 use crate::login_form::is_plain_name;
 use crate::login_page::{self, append};
 use crate::mailed_link;
 use crate::notice_page::notice;
 use crate::onward::{self, Onward};
+use crate::requesting_client::appearance;
 use crate::unknown_account;
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::csrf::Purpose;

@@ -21,9 +21,10 @@ use symbolon_store::port::{Created, MemberAddition, RoleGrant};
 
 use super::PendingRegistration;
 use super::applicant::Applicant;
-use crate::interaction::{Asking, Interaction, root};
+use crate::interaction::{Interaction, root};
 use crate::login_page::append;
 use crate::notice_page::notice;
+use crate::requesting_client::Asking;
 use crate::session_begin;
 use crate::signed_in::signed_in;
 use crate::user_change::give_up_claim;

@@ -251,7 +251,13 @@ impl PostgresServer {
         postgres.arg("-D").arg(self.data());
         let port = self.port.number().to_string();
         let address = self.address.to_string();
-        let own = [("listen_addresses", address.as_str()), ("port", &port), ("unix_socket_directories", "")];
+        let own = [
+            ("listen_addresses", address.as_str()),
+            ("port", &port),
+            ("unix_socket_directories", ""),
+            // By default, shared memory of a killed server stays in `/dev/shm`; a file goes with the data.
+            ("dynamic_shared_memory_type", "mmap"),
+        ];
         let chosen = self.settings.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         for (name, value) in own.into_iter().chain(chosen) {
             postgres.arg("-c").arg(format!("{name}={value}"));

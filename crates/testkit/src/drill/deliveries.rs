@@ -10,7 +10,7 @@ use super::{Crew, unix_micros};
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The most copies of a mail: a process that ended in the middle may have sent the first one.
-const MOST_COPIES: usize = 2;
+pub(super) const MOST_COPIES: usize = 2;
 
 /// What a ledger has as acknowledged, and the inbox as not arrived.
 struct Missing {

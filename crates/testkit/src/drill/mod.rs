@@ -10,6 +10,7 @@
 mod actor;
 mod crew;
 mod deliveries;
+mod faketime;
 mod ledger;
 mod load;
 mod meter;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use symbolon_loadtest::free_pair;
 
-use super::Wire;
+use super::{Wire, faketime};
 
 /// The admin secret of the process.
 pub const ADMIN_SECRET: &str = "the-admin-secret-of-a-drill";
@@ -152,6 +152,7 @@ impl Launch {
             command.env_remove(name);
         }
         command.envs(self.environment());
+        faketime::remove_what_the_dead_left(Path::new(faketime::SHARED_MEMORY));
         let mut child = command.spawn().map_err(|error| format!("{}: {error}", self.binary.display()))?;
         let stdout = child.stdout.take().expect("standard output is piped");
         let mut provider = Provider { child: Some(child), wrapped: !self.wrapper.is_empty() };

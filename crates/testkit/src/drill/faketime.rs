@@ -7,13 +7,13 @@ use std::fs;
 use std::path::Path;
 
 /// Where Linux keeps POSIX semaphores and shared memory.
-pub const SHARED_MEMORY: &str = "/dev/shm";
+pub(super) const SHARED_MEMORY: &str = "/dev/shm";
 
 /// How the files are called; the number of the process follows.
 const NAMES: [&str; 2] = ["sem.faketime_sem_", "faketime_shm_"];
 
 /// Removes the files in `directory` of processes that are gone.
-pub fn remove_what_the_dead_left(directory: &Path) {
+pub(super) fn remove_what_the_dead_left(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let process =

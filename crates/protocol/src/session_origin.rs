@@ -16,6 +16,18 @@ pub struct SessionOrigin {
     pub address: Option<IpAddr>,
 }
 
+impl SessionOrigin {
+    /// The kind of system alone, if it is known.
+    pub fn system(&self) -> Option<&'static str> {
+        let device = self.device.as_deref()?;
+        let last = device.rsplit(BETWEEN).next()?;
+        SYSTEMS.iter().map(|(_, name)| *name).find(|name| *name == last)
+    }
+}
+
+/// What stands between the kind of browser and the kind of system.
+const BETWEEN: &str = " · ";
+
 /// The most bytes of a `User-Agent` that are looked at.
 const LOOKED_AT: usize = 1_024;
 
@@ -54,7 +66,7 @@ pub fn device(user_agent: &str) -> Option<String> {
         names.iter().find(|(mark, _)| looked_at.contains(mark)).map(|(_, name)| *name)
     };
     let found: Vec<&str> = [named(&BROWSERS), named(&SYSTEMS)].into_iter().flatten().collect();
-    (!found.is_empty()).then(|| found.join(" · "))
+    (!found.is_empty()).then(|| found.join(BETWEEN))
 }
 
 #[cfg(test)]
@@ -93,10 +105,17 @@ mod tests {
             ),
             ("something on Linux", "Linux"),
         ] {
-            assert_eq!(device(user_agent).as_deref(), Some(expected), "{user_agent}");
+            let device = device(user_agent);
+            assert_eq!(device.as_deref(), Some(expected), "{user_agent}");
+            let system = SessionOrigin { device, address: None }.system();
+            assert_eq!(system, expected.rsplit(" · ").next(), "{user_agent}");
         }
         for unknown in ["", "curl/8.5.0", "\u{e4}\u{1f600}"] {
             assert_eq!(device(unknown), None, "{unknown}");
+        }
+        for (device, system) in [(None, None), (Some("Firefox"), None), (Some("iPad"), Some("iPad"))] {
+            let origin = SessionOrigin { device: device.map(str::to_owned), address: None };
+            assert_eq!(origin.system(), system, "{device:?}");
         }
     }
 

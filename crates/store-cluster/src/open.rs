@@ -38,6 +38,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 9, oldest: 1, sql: include_str!("../migrations/0009_deliveries.sql") },
     Migration { number: 10, oldest: 1, sql: include_str!("../migrations/0010_identities.sql") },
     Migration { number: 11, oldest: 1, sql: include_str!("../migrations/0011_logos.sql") },
+    Migration { number: 12, oldest: 1, sql: include_str!("../migrations/0012_invitations.sql") },
 ];
 
 /// The shortest timeout during migrations, for a statement and for the wait for another node that migrates.

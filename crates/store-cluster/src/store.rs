@@ -42,7 +42,8 @@ impl Store for ClusterStore {
             + self.sweep_families(now).await?
             + self.sweep_tombstones(now).await?
             + self.sweep_assertions(now).await?
-            + self.sweep_deliveries(now).await?;
+            + self.sweep_deliveries(now).await?
+            + self.sweep_invitations(now).await?;
         self.measure_assertions().await?;
         self.sweep_generations(now).await?;
         self.nodes.forget_the_dead().await?;

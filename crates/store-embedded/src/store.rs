@@ -49,6 +49,7 @@ impl Store for EmbeddedStore {
             + self.sweep_assertions(now).await;
         if self.journal.writable() {
             gone += self.records.sweep_deliveries(now).await?;
+            gone += self.records.sweep_invitations(now).await?;
             self.sweep_generations(now).await?;
             self.mark_time(now)?;
         }

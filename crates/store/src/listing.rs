@@ -54,7 +54,7 @@ pub struct ListedSession {
     pub session: Arc<Session>,
     /// Its last use that was written.
     pub last_used_at: Timestamp,
-    /// Where it began, if that was noted; only in the list of its user's sessions.
+    /// Where it began, if that was noted; only in lists.
     pub origin: Option<SessionOrigin>,
 }
 

@@ -6,6 +6,7 @@ mod clients;
 mod deliveries;
 mod groups;
 mod identities;
+mod invitations;
 mod issuers;
 mod logos;
 mod one_time;
@@ -43,6 +44,7 @@ pub use groups::{
     GroupCreation, GroupDeletion, GroupFilter, GroupUpdate, Groups, MemberAddition, MemberRemoval,
 };
 pub use identities::{Identities, IdentityCreation, IdentityLink, IdentityUnlink};
+pub use invitations::{InvitationKeeping, Invitations};
 pub use issuers::{Issuers, SettingsUpdate};
 pub use logos::Logos;
 pub use one_time::{Assertions, Challenges, CodePlace, Codes, KeptCode, Redemption, Use};
@@ -124,6 +126,7 @@ pub trait Store:
     + Consents
     + Authenticators
     + Identities
+    + Invitations
     + Deliveries
     + Groups
     + Roles

@@ -1,7 +1,9 @@
 //! An invitation: the right to open one account, for one address.
 //!
-//! It is not stored: it is sealed into the link that is sent. A mark tells that it was used, or withdrawn.
+//! What it gives is sealed into the link that is sent, so the list of invitations leads nobody in. A record is kept until the
+//! invitation's time is over: it makes the list, and it is what is used once or withdrawn.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -16,6 +18,9 @@ pub const LIVES: Duration = Duration::from_secs(7 * 86_400);
 pub const LONGEST_LIFE: Duration = Duration::from_secs(30 * 86_400);
 /// The most groups, and the most roles, that one may give.
 pub const MOST_GIVEN: usize = 20;
+
+/// The most invitations of one issuer that wait for their end, used or not.
+pub const MOST_KEPT: u32 = 10_000;
 
 /// An invitation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,12 +42,13 @@ pub struct Invitation {
 }
 
 impl Invitation {
-    /// Draws the id of an invitation. It tells when the invitation ends, so that one can be withdrawn by its id alone.
-    pub fn draw_id(expires_at: Timestamp, random: &dyn Random) -> String {
-        format!("{}-{}", expires_at.seconds(), random::base64url::<16>(random))
+    /// Draws the id of an invitation.
+    pub fn draw_id(random: &dyn Random) -> String {
+        format!("i{}", random::token_128(random))
     }
 
-    /// When an invitation of this id ends; `None` if no invitation has it.
+    /// When an invitation of an earlier release ends, of which no record is kept: its id tells. `None` for an id of another
+    /// form.
     pub fn end_of(id: &str) -> Option<Timestamp> {
         let (seconds, drawn) = id.split_once('-')?;
         let is_drawn = symbolon_crypto::encoding::decode_array::<16>(drawn).is_ok();
@@ -57,7 +63,31 @@ impl Invitation {
     }
 }
 
-/// The name of the mark of an invitation's use or withdrawal.
+/// An invitation as it is kept until its time is over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptInvitation {
+    /// The invitation.
+    pub invitation: Invitation,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Who made it, as the audit log names actors.
+    pub made_by: String,
+    /// The address that they asked from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_from: Option<IpAddr>,
+    /// When it was used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used_at: Option<Timestamp>,
+}
+
+impl KeptInvitation {
+    /// Whether it may still be used: its time is not over, and nobody has used it.
+    pub fn is_open(&self, now: Timestamp) -> bool {
+        self.used_at.is_none() && self.invitation.is_live(now)
+    }
+}
+
+/// The name of the mark of the use or withdrawal of an invitation of an earlier release.
 pub fn mark(id: &str) -> String {
     format!("invitation.{id}")
 }
@@ -69,10 +99,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_tells_its_end() {
+    fn an_id_of_an_earlier_release_tells_its_end_and_one_of_today_does_not() {
         let end = Timestamp::from_seconds(1_800_000_000);
-        let id = Invitation::draw_id(end, &SeededRandom::new(1));
-        assert_eq!(Invitation::end_of(&id), Some(end));
+        assert_eq!(Invitation::end_of("1800000000-AAAAAAAAAAAAAAAAAAAAAA"), Some(end));
+        let drawn: Vec<String> =
+            (0..1_000).map(|seed| Invitation::draw_id(&SeededRandom::new(seed))).collect();
+        for id in &drawn {
+            assert_eq!(Invitation::end_of(id), None, "{id}");
+        }
         for bad in [
             "",
             "1800000000",

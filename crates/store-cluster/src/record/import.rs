@@ -29,13 +29,13 @@ const CONSENTS: &str = "INSERT INTO consents (issuer, user_id, client_id, docume
     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[])";
 
 impl Records {
-    /// Writes clients, logos, users, authenticators, identities, consents, groups, roles, who has them, deliveries and audit
-    /// records. None of them may exist yet.
+    /// Writes clients, logos, users, authenticators, identities, consents, groups, roles, who has them, invitations, deliveries
+    /// and audit records. None of them may exist yet.
     pub(crate) async fn import(&self, records: Vec<Record>) -> Result<(), StoreError> {
         let (mut clients, mut logos, mut users) = (Vec::new(), Vec::new(), Vec::new());
         let (mut groups, mut roles, mut links) = (Vec::new(), Vec::new(), Vec::new());
         let (mut authenticators, mut identities, mut deliveries) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut consents, mut audit) = (Vec::new(), Vec::new());
+        let (mut consents, mut invitations, mut audit) = (Vec::new(), Vec::new(), Vec::new());
         for record in records {
             match record {
                 Record::Client(issuer, client) => clients.push((issuer, *client)),
@@ -45,6 +45,7 @@ impl Records {
                     authenticators.push((issuer, user, revision, authenticators_document(&set)?));
                 }
                 Record::Identity(issuer, identity) => identities.push((issuer, *identity)),
+                Record::Invitation(issuer, kept) => invitations.push((issuer, *kept)),
                 Record::Delivery(issuer, delivery) => deliveries.push((issuer, *delivery)),
                 Record::Consent(issuer, user, client, consent) => {
                     consents.push((issuer, user, client, consent));
@@ -86,6 +87,7 @@ impl Records {
             self.import_roles(&issuer, &rows).await?;
         }
         self.import_links(&links).await?;
+        self.import_invitations(&invitations).await?;
         self.import_deliveries(&deliveries).await?;
         self.write_audit(&audit).await
     }

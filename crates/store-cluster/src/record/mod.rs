@@ -16,6 +16,7 @@ mod group;
 mod group_creation;
 mod identity;
 mod import;
+mod invitation;
 mod issuer;
 mod link;
 mod link_listing;

@@ -15,7 +15,7 @@ use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
 use symbolon_store::StoreError;
 use symbolon_store::port::{Issuers, ListedSession, NextSessions, Page, PageRequest, SessionCursor};
 use symbolon_store::shard::Route;
-use symbolon_store::transfer::RecordKey;
+use symbolon_store::transfer::Record;
 
 use super::record::{SessionPlace, StoredSession};
 use super::slot_of_key;
@@ -241,20 +241,26 @@ impl ClusterStore {
         let limit = limit.clamp(1, 1_000) as usize;
         let (live, next) = self.next_live(issuer, after, limit, now).await?;
         let items = live.into_iter().map(|(place, found)| self.listed(place, found)).collect();
-        Ok(NextSessions { items, next })
+        Ok(NextSessions { items: self.with_origins(issuer, items).await?, next })
     }
 
-    /// As [`next_listed`](Self::next_listed), but with the sessions' keys, and the last uses as they are stored.
+    /// As [`next_listed`](Self::next_listed), in the form in which sessions are exported: with their keys, and the last uses
+    /// as they are stored.
     pub(crate) async fn next_found(
         &self,
         issuer: &IssuerId,
         after: Option<SessionCursor>,
         limit: usize,
         now: Timestamp,
-    ) -> Result<(Vec<(RecordKey, Session, Timestamp)>, Option<SessionCursor>), StoreError> {
+    ) -> Result<(Vec<Record>, Option<SessionCursor>), StoreError> {
         let (live, next) = self.next_live(issuer, after, limit, now).await?;
-        let one = |(place, found): (SessionPlace, StoredSession)| (place.key, found.session, found.used_at);
-        Ok((live.into_iter().map(one).collect(), next))
+        let one = async |(place, found): (SessionPlace, StoredSession)| -> Result<Record, StoreError> {
+            let origin = self.origin_at(issuer, place).await?;
+            let StoredSession { session, used_at } = found;
+            let (issuer, session) = (issuer.clone(), Box::new(session));
+            Ok(Record::Session { issuer, key: place.key, session, used_at, origin })
+        };
+        Ok((try_join_all(live.into_iter().map(one)).await?, next))
     }
 
     async fn next_live(

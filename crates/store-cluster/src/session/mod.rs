@@ -136,6 +136,17 @@ impl Sessions for ClusterStore {
         self.measured(StoreKind::Session, place.route.shard, write).await
     }
 
+    async fn session_origin(
+        &self,
+        issuer: &IssuerId,
+        session: &Session,
+    ) -> Result<Option<SessionOrigin>, StoreError> {
+        match self.sid_place(session.sid.as_str()) {
+            Some(place) => self.origin_at(issuer, place).await,
+            None => Ok(None),
+        }
+    }
+
     async fn session(
         &self,
         issuer: &IssuerId,

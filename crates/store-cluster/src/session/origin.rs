@@ -27,7 +27,7 @@ impl ClusterStore {
     }
 
     /// Writes where a session began.
-    pub(super) async fn write_origin(
+    pub(crate) async fn write_origin(
         &self,
         issuer: &IssuerId,
         place: SessionPlace,
@@ -55,14 +55,21 @@ impl ClusterStore {
     ) -> Result<Vec<ListedSession>, StoreError> {
         let one = async |listed: ListedSession| -> Result<ListedSession, StoreError> {
             let Some(place) = self.sid_place(listed.session.sid.as_str()) else { return Ok(listed) };
-            let mut cmd = redis::cmd("GET");
-            cmd.arg(self.origin_key(place).as_bytes());
-            let found: Option<String> = self.redis.ask(&cmd).await?.read()?;
-            let document = found.as_deref().map(from_document::<Document>).transpose()?;
-            let origin =
-                document.filter(|document| document.issuer == *issuer).map(|document| document.origin);
-            Ok(ListedSession { origin, ..listed })
+            Ok(ListedSession { origin: self.origin_at(issuer, place).await?, ..listed })
         };
         try_join_all(sessions.into_iter().map(one)).await
+    }
+
+    /// Where the session at a place began, if that was noted.
+    pub(super) async fn origin_at(
+        &self,
+        issuer: &IssuerId,
+        place: SessionPlace,
+    ) -> Result<Option<SessionOrigin>, StoreError> {
+        let mut cmd = redis::cmd("GET");
+        cmd.arg(self.origin_key(place).as_bytes());
+        let found: Option<String> = self.redis.ask(&cmd).await?.read()?;
+        let document = found.as_deref().map(from_document::<Document>).transpose()?;
+        Ok(document.filter(|document| document.issuer == *issuer).map(|document| document.origin))
     }
 }

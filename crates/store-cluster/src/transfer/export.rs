@@ -46,6 +46,8 @@ const GROUPS: &str = "SELECT issuer, created_at, sequence, document FROM user_gr
     WHERE (issuer, created_at, sequence) > ($1, $2, $3) ORDER BY issuer, created_at, sequence LIMIT $4";
 const ROLES: &str = "SELECT issuer, created_at, sequence, document FROM roles
     WHERE (issuer, created_at, sequence) > ($1, $2, $3) ORDER BY issuer, created_at, sequence LIMIT $4";
+const INVITATIONS: &str = "SELECT issuer, id, document FROM invitations
+    WHERE (issuer, id) > ($1, $2) AND expires_at > $3 ORDER BY issuer, id LIMIT $4";
 const DELIVERIES: &str =
     "SELECT issuer, id, kind, payload, created_at, due_at, expires_at, attempts, unanswered
     FROM deliveries WHERE (issuer, id) > ($1, $2) AND expires_at > $3 ORDER BY issuer, id LIMIT $4";
@@ -93,7 +95,11 @@ impl Export for ClusterExport {
             Next::Roles(start()),
         ]);
         next.extend(Links::ALL.map(|links| Next::Links(links, <[String; 3]>::default())));
-        next.extend([Next::Deliveries(String::new(), String::new()), Next::Audit(start())]);
+        next.extend([
+            Next::Invitations(String::new(), String::new()),
+            Next::Deliveries(String::new(), String::new()),
+            Next::Audit(start()),
+        ]);
         let (store, audited) = (Arc::clone(&self.store), self.audited);
         Ok(Box::new(Pages { store, audited, ended, next }))
     }
@@ -120,6 +126,7 @@ enum Next {
     Groups(ByAge),
     Roles(ByAge),
     Links(Links, [String; 3]),
+    Invitations(String, String),
     Deliveries(String, String),
     Audit(ByAge),
 }
@@ -209,6 +216,10 @@ impl Pages {
                 page(&rows, role, |row| Ok(Next::Roles(by_age(row)?)))
             }
             Next::Links(links, after) => self.links(links, after).await,
+            Next::Invitations(issuer, id) => {
+                let rows = self.rows(INVITATIONS, &[&issuer, &id, &ended, &limit]).await?;
+                page(&rows, invitation, |row| Ok(Next::Invitations(column(row, 0)?, column(row, 1)?)))
+            }
             Next::Deliveries(issuer, id) => {
                 let rows = self.rows(DELIVERIES, &[&issuer, &id, &ended, &limit]).await?;
                 page(&rows, delivery, |row| Ok(Next::Deliveries(column(row, 0)?, column(row, 1)?)))
@@ -252,14 +263,7 @@ impl Pages {
     }
 
     async fn sessions(&self, issuer: IssuerId, after: Option<SessionCursor>) -> Result<Page, StoreError> {
-        let (found, next) = self.store.next_found(&issuer, after, PAGE, self.ended).await?;
-        let record = |(key, session, used_at)| Record::Session {
-            issuer: issuer.clone(),
-            key,
-            session: Box::new(session),
-            used_at,
-        };
-        let records = found.into_iter().map(record).collect();
+        let (records, next) = self.store.next_found(&issuer, after, PAGE, self.ended).await?;
         Ok((records, next.map(|next| Next::Sessions(issuer, Some(next)))))
     }
 }
@@ -343,6 +347,10 @@ fn authenticators(row: &DatabaseRow) -> Result<Option<Record>, StoreError> {
 fn identity(row: &DatabaseRow) -> Result<Option<Record>, StoreError> {
     let identity = crate::record::identity(row)?;
     Ok(Some(Record::Identity(issuer(row)?, Box::new(identity))))
+}
+
+fn invitation(row: &DatabaseRow) -> Result<Option<Record>, StoreError> {
+    Ok(Some(Record::Invitation(issuer(row)?, Box::new(from_document(column::<&str>(row, 2)?)?))))
 }
 
 fn delivery(row: &DatabaseRow) -> Result<Option<Record>, StoreError> {

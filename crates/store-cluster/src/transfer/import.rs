@@ -9,6 +9,7 @@ use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::issuer::Issuer;
 use symbolon_protocol::key::KeyRecord;
 use symbolon_protocol::session::Session;
+use symbolon_protocol::session_origin::SessionOrigin;
 use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
@@ -29,7 +30,7 @@ const SESSIONS_AT_ONCE: usize = 256;
 const KEYS_AT_ONCE: usize = 128;
 
 /// The tables that must be empty before an import, and are emptied after an unfinished one.
-const TABLES: [&str; 23] = [
+const TABLES: [&str; 24] = [
     "issuers",
     "signing_keys",
     "clients",
@@ -46,6 +47,7 @@ const TABLES: [&str; 23] = [
     "user_roles",
     "group_roles",
     "entitlement_counts",
+    "invitations",
     "deliveries",
     "audit",
     "audit_sizes",
@@ -103,10 +105,15 @@ impl ClusterImport {
         opened.buffer_unordered(SESSIONS_AT_ONCE).try_for_each(async |()| Ok(())).await
     }
 
-    async fn put_session(&self, Opened { issuer, key, session, used_at }: Opened) -> Result<(), StoreError> {
+    async fn put_session(&self, opened: Opened) -> Result<(), StoreError> {
+        let Opened { issuer, key, session, used_at, origin } = opened;
         let said = session_of_sid(session.sid.as_str()).map(|(said, _)| said);
         let place = self.store.session_at(said, key);
-        self.store.open_at(&issuer, place, &session, used_at).await
+        self.store.open_at(&issuer, place, &session, used_at).await?;
+        match origin {
+            Some(origin) => self.store.write_origin(&issuer, place, (session.expires_at, &origin)).await,
+            None => Ok(()),
+        }
     }
 
     async fn put_issuer(
@@ -133,6 +140,7 @@ struct Opened {
     key: RecordKey,
     session: Box<Session>,
     used_at: Timestamp,
+    origin: Option<SessionOrigin>,
 }
 
 async fn begin(store: &Arc<ClusterStore>, prefix: String) -> Result<(), ImportError> {
@@ -233,8 +241,8 @@ impl Import for ClusterImport {
                 }
                 Record::Epoch(at) => self.put_epoch(at).await?,
                 Record::Issuer(whole) => self.put_issuer(*whole).await?,
-                Record::Session { issuer, key, session, used_at } => {
-                    sessions.push(Opened { issuer, key, session, used_at });
+                Record::Session { issuer, key, session, used_at, origin } => {
+                    sessions.push(Opened { issuer, key, session, used_at, origin });
                 }
                 Record::Family(key, family) => families.push((key, Arc::new(*family))),
                 Record::Revocation(issuer, tombstone) => revocations.push((issuer, tombstone)),

@@ -11,8 +11,8 @@ use symbolon_store::transfer::Record;
 
 use super::statement::Statements;
 use super::{
-    Records, TEXT_FORM, Written, audit, client, delivery, group, identity, issuer, link, logo, refuse, role,
-    to_document, user,
+    Records, TEXT_FORM, Written, audit, client, delivery, group, identity, invitation, issuer, link, logo,
+    refuse, role, to_document, user,
 };
 
 /// Inserts a row that does not exist yet.
@@ -96,6 +96,10 @@ fn row(record: Record) -> Result<Option<Insert>, StoreError> {
                 true => Ok(()),
                 false => refuse(StoreError::Failed(format!("an identity of {issuer} came twice"))),
             })
+        }
+        Record::Invitation(issuer, kept) => {
+            let document = to_document(&kept)?;
+            Box::new(move |statements| Ok(invitation::insert(&issuer, &kept, &document, statements)?))
         }
         Record::Delivery(issuer, delivery) => {
             Box::new(move |statements| Ok(delivery::insert(&issuer, &delivery, statements)?))

@@ -14,6 +14,7 @@ mod entitlement;
 mod group;
 mod identity;
 mod import;
+mod invitation;
 mod issuer;
 mod link;
 mod link_listing;
@@ -34,6 +35,7 @@ mod tests;
 pub(crate) use audit::each_document as each_audit_document;
 pub(crate) use delivery::{ALL as DELIVERIES, delivery};
 pub(crate) use identity::{ALL as IDENTITIES, identity};
+pub(crate) use invitation::ALL as INVITATIONS;
 pub(crate) use issuer::{issuers, keys_and_settings};
 pub(crate) use logo::{ALL as LOGOS, logo};
 
@@ -71,6 +73,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { number: 10, sql: include_str!("../../migrations/0010_identities.sql"), then: None },
     Migration { number: 11, sql: include_str!("../../migrations/0011_indexes.sql"), then: None },
     Migration { number: 12, sql: include_str!("../../migrations/0012_logos.sql"), then: None },
+    Migration { number: 13, sql: include_str!("../../migrations/0013_invitations.sql"), then: None },
 ];
 
 /// SQLite stores any text.

@@ -5,14 +5,15 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use symbolon_protocol::id::{IssuerId, UserId};
+use symbolon_protocol::session::Session;
 use symbolon_protocol::session_origin::SessionOrigin;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 use symbolon_store::port::{ListedSession, NextSessions, Page, PageRequest, SessionCursor};
 use symbolon_store::shard::{record_key, session_of_sid};
 
-use super::Stored;
-use crate::journal::{Table, split_value};
+use super::{Stored, user_key};
+use crate::journal::{Journal, Table, split_value};
 use crate::sharded::Key;
 use crate::{EmbeddedStore, decode, failed};
 
@@ -29,6 +30,13 @@ impl Stored {
     pub(super) fn listed(self) -> ListedSession {
         ListedSession { session: Arc::new(self.session), last_used_at: self.used_at, origin: None }
     }
+}
+
+/// Where a session began, by its entry in its user's list.
+fn noted_at(journal: &Journal, entry: &[u8]) -> Result<Option<SessionOrigin>, StoreError> {
+    let Some(value) = journal.get(Table::SessionsOfUser, entry).map_err(failed)? else { return Ok(None) };
+    let noted = split_value(&value).map(|(_, origin)| origin).filter(|origin| !origin.is_empty());
+    noted.map(decode).transpose()
 }
 
 impl EmbeddedStore {
@@ -66,6 +74,18 @@ impl EmbeddedStore {
             Ok(origins)
         })
         .await
+    }
+
+    /// Where a session began, if that was noted.
+    pub(super) async fn origin_of(
+        &self,
+        issuer: &IssuerId,
+        session: &Session,
+    ) -> Result<Option<SessionOrigin>, StoreError> {
+        let Some((_, key)) = session_of_sid(session.sid.as_str()) else { return Ok(None) };
+        self.journal.flush().await;
+        let entry = user_key(issuer, &session.user, &key);
+        self.blocking(move |journal| noted_at(journal, &entry)).await
     }
 
     /// Reads the sessions under these keys from the disk; those that it does not have are left out.
@@ -135,7 +155,10 @@ impl EmbeddedStore {
                 let (key, value) = record.map_err(failed)?;
                 let stored = Stored::read(&value)?;
                 if stored.issuer == issuer && stored.session.expires_at > now {
-                    items.push(stored.listed());
+                    let own = key.first_chunk::<16>();
+                    let entry = own.map(|own| user_key(&issuer, &stored.session.user, own));
+                    let origin = entry.map(|entry| noted_at(journal, &entry)).transpose()?.flatten();
+                    items.push(ListedSession { origin, ..stored.listed() });
                 }
                 if items.len() == limit || looked_at + 1 == MOST_LOOKED_AT {
                     let next = key.first_chunk::<16>().copied().map(SessionCursor);

@@ -67,19 +67,21 @@ fn with_origin(
     put_record(Table::SessionsOfUser, &by_user, session.expires_at.millis(), origin)
 }
 
-/// The changes that write a new session.
+/// The changes that write a new session, with where it began if that is known already.
 pub(crate) fn opened(
     issuer: &IssuerId,
     key: &Key,
     session: &Session,
     used_at: Timestamp,
+    origin: Option<&SessionOrigin>,
 ) -> Result<[Op; 2], StoreError> {
-    let by_user = Op::put(
-        Table::SessionsOfUser,
-        &user_key(issuer, &session.user, key),
-        session.expires_at.millis(),
-        &[],
-    );
+    let by_user = match origin {
+        Some(origin) => with_origin(issuer, key, session, origin)?,
+        None => {
+            let end = session.expires_at.millis();
+            Op::put(Table::SessionsOfUser, &user_key(issuer, &session.user, key), end, &[])
+        }
+    };
     Ok([put(issuer, key, session, used_at)?, by_user])
 }
 
@@ -214,7 +216,7 @@ impl Sessions for EmbeddedStore {
         for (id, session) in sessions {
             let (route, key) = self.session_route(issuer, &id);
             let used = session.created_at;
-            let ops = opened(issuer, &key, &session, used)?;
+            let ops = opened(issuer, &key, &session, used, None)?;
             let live = Live::new(number, session, used);
             last = self.sessions.with(route, |shard| {
                 shard.make_room(MOST_PER_SHARD, |commit| self.journal.durable(commit));
@@ -245,6 +247,14 @@ impl Sessions for EmbeddedStore {
             }
         });
         noted.await.map(drop)
+    }
+
+    async fn session_origin(
+        &self,
+        issuer: &IssuerId,
+        session: &Session,
+    ) -> Result<Option<SessionOrigin>, StoreError> {
+        self.origin_of(issuer, session).await
     }
 
     async fn session(

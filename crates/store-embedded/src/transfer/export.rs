@@ -1,5 +1,6 @@
 //! Exports all records of both engines as of one moment.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,13 +21,16 @@ use crate::backup::{self, BackupFailure};
 use crate::database::DatabaseSnapshot;
 use crate::journal::{JournalSnapshot, Table, split_value};
 use crate::record::{
-    DELIVERIES, IDENTITIES, LOGOS, delivery, each_audit_document, from_document, identity, issuers,
-    keys_and_settings, logo,
+    DELIVERIES, IDENTITIES, INVITATIONS, LOGOS, delivery, each_audit_document, from_document, identity,
+    issuers, keys_and_settings, logo,
 };
 use crate::{EmbeddedStore, decode, epoch, failed, generation, revocation, session};
 
 /// Takes a record of the journal: its table, key and value.
 type Take<'a> = &'a mut dyn FnMut(Table, &[u8], &[u8]) -> Result<(), StoreError>;
+
+/// Where sessions began, by their keys, as it is stored: some 100 bytes of memory for each live session.
+type Origins = HashMap<RecordKey, Box<[u8]>>;
 
 /// Most records in one piece.
 const PIECE: usize = 1_000;
@@ -145,9 +149,24 @@ impl Moment {
             let (settings, keys) = keys_and_settings(&issuer.id, connection)?;
             out.give(Record::Issuer(Box::new((issuer, settings, keys))))?;
         }
+        let origins = self.origins()?;
         let hot = [Table::Sessions, Table::Families, Table::Revocations, Table::AssertionMarks];
-        self.each(&hot, &mut |table, key, value| give_hot(table, key, value, out))?;
+        self.each(&hot, &mut |table, key, value| give_hot(table, key, value, &origins, out))?;
         give_rows(connection, out)
+    }
+
+    /// Where sessions began, by their keys, as far as that was noted. They are beside the sessions, in the order of users.
+    fn origins(&self) -> Result<Origins, StoreError> {
+        let mut origins = Origins::new();
+        self.each(&[Table::SessionsOfUser], &mut |_, key, value| {
+            let (_, noted) = split_value(value).ok_or_else(|| cut_short("an entry of a user's sessions"))?;
+            let own = key.last_chunk::<16>().ok_or_else(|| cut_short("a key of a user's sessions"))?;
+            if !noted.is_empty() {
+                origins.insert(*own, noted.into());
+            }
+            Ok(())
+        })?;
+        Ok(origins)
     }
 
     /// Passes every record of some tables to `take`, in the order in which the tables are stored.
@@ -190,13 +209,21 @@ fn give_meta(key: &[u8], value: &[u8], out: &mut Out) -> Result<(), StoreError> 
     Ok(())
 }
 
-fn give_hot(table: Table, key: &[u8], value: &[u8], out: &mut Out) -> Result<(), StoreError> {
+fn give_hot(
+    table: Table,
+    key: &[u8],
+    value: &[u8],
+    origins: &Origins,
+    out: &mut Out,
+) -> Result<(), StoreError> {
     let (end, record) = split_value(value).ok_or_else(|| cut_short("a record of the journal"))?;
     let own = || RecordKey::try_from(key).map_err(|_| cut_short("a key of the journal"));
     match table {
         Table::Sessions => {
             let session::Stored { issuer, used_at, session } = decode(record)?;
-            out.give(Record::Session { issuer, key: own()?, session: Box::new(session), used_at })
+            let key = own()?;
+            let origin = origins.get(&key).map(|noted| decode(noted)).transpose()?;
+            out.give(Record::Session { issuer, key, session: Box::new(session), used_at, origin })
         }
         Table::Families => out.give(Record::Family(own()?, Box::new(decode::<Family>(record)?))),
         Table::Revocations => {
@@ -232,6 +259,7 @@ fn give_rows(connection: &Connection, out: &mut Out) -> Result<(), StoreError> {
         out.give(Record::Consent(issuer, user, ClientId::trusted(text(row, 2)?), consent))
     })?;
     give_groups_and_roles(connection, out)?;
+    give_invitations(connection, out)?;
     give_deliveries(connection, out)?;
     each_audit_document(connection, |issuer, document| {
         out.give(Record::Audit(issuer, Box::new(from_document(document)?)))
@@ -274,6 +302,16 @@ fn give_identities(connection: &Connection, out: &mut Out) -> Result<(), StoreEr
     each_row(connection, IDENTITIES, (), |row| {
         let (issuer, identity) = identity(row).map_err(failed)?;
         out.give(Record::Identity(issuer, Box::new(identity)))
+    })
+}
+
+fn give_invitations(connection: &Connection, out: &mut Out) -> Result<(), StoreError> {
+    if !has_table("invitations", connection)? {
+        return Ok(());
+    }
+    each_row(connection, INVITATIONS, (), |row| {
+        let kept = from_document(&text(row, 1)?)?;
+        out.give(Record::Invitation(IssuerId::trusted(text(row, 0)?), Box::new(kept)))
     })
 }
 

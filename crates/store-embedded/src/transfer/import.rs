@@ -61,8 +61,8 @@ impl EmbeddedImport {
             match record {
                 Record::Shards(kind, generations) => ops.push(generation::put(*kind, generations)?),
                 Record::Epoch(at) => ops.push(epoch::put(*at)?),
-                Record::Session { issuer, key, session, used_at } => {
-                    ops.extend(session::opened(issuer, key, session, *used_at)?);
+                Record::Session { issuer, key, session, used_at, origin } => {
+                    ops.extend(session::opened(issuer, key, session, *used_at, origin.as_ref())?);
                 }
                 // The users' lists of families are built when the directory is opened: only then are all users there.
                 Record::Family(key, family) => {

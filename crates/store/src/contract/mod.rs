@@ -29,6 +29,7 @@ pub mod entitlement;
 pub mod given_role;
 pub mod group;
 pub mod identity;
+pub mod invitation;
 pub mod issuer;
 pub mod logo;
 pub mod membership;
@@ -96,7 +97,7 @@ macro_rules! contract_tests {
         $crate::contract_tests! {
             $($then)*;
             assertion attribute audit authenticator challenge client code consent delivery durability entitlement given_role
-            group identity issuer logo membership refresh_token revocation role session shards user
+            group identity invitation issuer logo membership refresh_token revocation role session shards user
         }
     };
     (@tests |$name:ident| $back_end:expr; $($kind:ident)*) => {

@@ -1,6 +1,7 @@
 //! A store that is moved to another back-end and back has the same records.
 
 mod groups;
+mod sign_in;
 
 use std::sync::Arc;
 
@@ -24,6 +25,7 @@ use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
 use symbolon_protocol::user::{PasswordHash, Profile, User};
 
 use super::delivery::delivery;
+use super::invitation::invitation;
 use super::sample::{
     HOUR, MINUTE, assertion_use, bare_lineage, client, code_grant, draw_session, family, issuer, key,
     lineage_of, page, redeem, rotation, session, user, with_tokens,
@@ -33,9 +35,10 @@ use crate::port::{
     AuditFilter, AuthenticatorUpdate, Created, DeliveryKind, Enrolled, IdentityLink, Queued, Redemption, Use,
     UserFilter,
 };
-use crate::shard::ShardKind;
+use crate::shard::{ShardKind, sid_of};
 use crate::transfer::{Export, Freeze, FreezeError, Import, Record, Tally, copy, tally};
 use crate::{Store, StoreError};
+use sign_in::{note_origin, origin_of, plant_invitations, planted_invitations};
 
 /// A back-end that stores can be moved from and to.
 #[async_trait]
@@ -177,10 +180,14 @@ impl Seeded {
         );
         plant_deliveries(scene).await;
         plant_logos(scene).await;
+        plant_invitations(scene).await;
         let groups = groups::plant(scene).await;
         let (mut live, mut ended) = (Vec::new(), Vec::new());
         for shards in [8, 3] {
             let (some, gone) = plant_sessions(scene).await;
+            for (number, id) in some.iter().enumerate() {
+                note_origin(scene, id, live.len() + number).await;
+            }
             live.extend(some);
             ended.extend(gone);
             for kind in ShardKind::ALL {
@@ -262,6 +269,8 @@ impl Seeded {
             assert_eq!(store.logo(one, client.as_ref()).await.unwrap(), Some(logo), "{client:?}");
             assert_eq!(store.logo(other, client.as_ref()).await.unwrap(), None, "{client:?}");
         }
+        let invitations = store.list_invitations(one, &page(1, 10), *now).await.unwrap();
+        assert_eq!(invitations.items, planted_invitations(*now));
         assert_eq!(store.waiting_deliveries().await.unwrap(), [(DeliveryKind::Mail, 2)]);
         let audit = store.search_audit(one, &AuditFilter::default(), &page(1, 10)).await.unwrap();
         let requests: Vec<_> = audit.items.iter().map(|record| record.request.as_deref().unwrap()).collect();
@@ -283,6 +292,11 @@ impl Seeded {
         }
         let listed = store.list_sessions(one, &ann, &page(1, 100), *now).await.unwrap();
         assert_eq!(listed.total, self.live.len() as u64);
+        for (number, id) in self.live.iter().enumerate() {
+            let sid = sid_of(one, id);
+            let found = listed.items.iter().find(|listed| listed.session.sid == sid).unwrap();
+            assert_eq!(found.origin, origin_of(number), "where a session began moves with it");
+        }
         for (id, family) in &self.families {
             assert_eq!(told(store.family(one, id).await).await.as_deref(), Some(family));
             assert!(!told(store.revoked(one, &lineage_of(&family.grant)).await).await);
@@ -315,6 +329,8 @@ impl Seeded {
         assert_eq!(stale, AuthenticatorUpdate::Overtaken);
         let used = store.put_authenticators(one, &ann, revision, &none).await.unwrap();
         assert_eq!(used, AuthenticatorUpdate::Written);
+        assert!(store.use_invitation(one, "open", *now + MINUTE).await.unwrap());
+        assert!(!store.use_invitation(one, "used", *now + MINUTE).await.unwrap());
         goes_on_delivering(scene, store).await;
         let (id, family) = &self.families[0];
         let later = *now + MINUTE;
@@ -526,6 +542,8 @@ async fn refuses_writes(scene: &Scene, seeded: &Seeded) {
         ("authenticators", store.put_authenticators(one, &ann, 2, &seeded.authenticators.set).await.err()),
         ("identity", store.link_identity(one, identity::of("ann", "new", *now)).await.err()),
         ("delivery", store.queue_delivery(one, delivery("new", DeliveryKind::Mail, *now), 10).await.err()),
+        ("invitation", store.keep_invitation(one, invitation("new", *now), 10).await.err()),
+        ("use of an invitation", store.use_invitation(one, "open", *now).await.err()),
         ("claim", store.claim_deliveries(*now + MINUTE, *now + HOUR, 10).await.err()),
         ("consent", store.withdraw(one, &ann, &app).await.err()),
         ("keys", store.put_keys(one, &[], &[]).await.err()),

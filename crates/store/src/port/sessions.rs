@@ -54,6 +54,12 @@ pub trait Sessions: Send + Sync {
         session: &Session,
         origin: &SessionOrigin,
     ) -> Result<(), StoreError>;
+    /// Where a live session began, if that was noted.
+    async fn session_origin(
+        &self,
+        issuer: &IssuerId,
+        session: &Session,
+    ) -> Result<Option<SessionOrigin>, StoreError>;
     /// The live session of an id. Notes its use (kept in memory, written at most once a minute).
     async fn session(
         &self,

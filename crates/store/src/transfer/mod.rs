@@ -34,7 +34,9 @@ use symbolon_protocol::logo::Logo;
 use symbolon_protocol::revocation::Tombstone;
 use symbolon_protocol::role::{GivenRole, Role};
 use symbolon_protocol::session::Session;
+use symbolon_protocol::session_origin::SessionOrigin;
 use symbolon_protocol::settings::IssuerSettings;
+use symbolon_protocol::sign_in::invitation::KeptInvitation;
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::{PasswordHash, User};
 
@@ -122,6 +124,8 @@ pub enum Record {
         session: Box<Session>,
         /// Its last use that was written.
         used_at: Timestamp,
+        /// Where it began, if that was noted.
+        origin: Option<SessionOrigin>,
     },
     /// A live refresh-token family.
     Family(RecordKey, Box<Family>),
@@ -149,6 +153,8 @@ pub enum Record {
     Membership(IssuerId, Membership),
     /// A role that was given to a user or group.
     GivenRole(IssuerId, GivenRole),
+    /// An invitation whose time is not over, used or not.
+    Invitation(IssuerId, Box<KeptInvitation>),
     /// What has to reach somebody else.
     Delivery(IssuerId, Box<Delivery>),
     /// A line of the audit log.
@@ -193,6 +199,8 @@ pub enum Class {
     Memberships,
     /// [`Record::GivenRole`]
     GivenRoles,
+    /// [`Record::Invitation`]
+    Invitations,
     /// [`Record::Delivery`]
     Deliveries,
     /// [`Record::Audit`]
@@ -201,7 +209,7 @@ pub enum Class {
 
 impl Class {
     /// Every class, in order.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Shards,
         Self::Epochs,
         Self::Issuers,
@@ -219,6 +227,7 @@ impl Class {
         Self::Roles,
         Self::Memberships,
         Self::GivenRoles,
+        Self::Invitations,
         Self::Deliveries,
         Self::Audit,
     ];
@@ -244,6 +253,7 @@ impl Class {
             Self::Roles => "roles",
             Self::Memberships => "memberships",
             Self::GivenRoles => "given_roles",
+            Self::Invitations => "invitations",
             Self::Deliveries => "deliveries",
             Self::Audit => "audit",
         }
@@ -272,6 +282,7 @@ impl Record {
             Self::Role(..) => Class::Roles,
             Self::Membership(..) => Class::Memberships,
             Self::GivenRole(..) => Class::GivenRoles,
+            Self::Invitation(..) => Class::Invitations,
             Self::Delivery(..) => Class::Deliveries,
             Self::Audit(..) => Class::Audit,
         }
@@ -285,6 +296,7 @@ impl Record {
             Self::Family(_, family) => Some(family.ends_at()),
             Self::Revocation(_, tombstone) => Some(tombstone.expires_at),
             Self::Assertion(_, until) => Some(*until),
+            Self::Invitation(_, kept) => Some(kept.invitation.expires_at),
             Self::Delivery(_, delivery) => Some(delivery.expires_at),
             _ => None,
         }

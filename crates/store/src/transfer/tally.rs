@@ -91,7 +91,9 @@ fn canonical(record: &Record) -> serde_json::Result<Vec<u8>> {
                 keys.iter().map(|key| KeyRecord { sealed: Vec::new(), ..key.clone() }).collect();
             json(&(&issuer.id, &issuer.url, issuer.created_at, settings, keys))
         }
-        Record::Session { issuer, key, session, used_at } => json(&(issuer, key, session, used_at)),
+        Record::Session { issuer, key, session, used_at, origin } => {
+            json(&(issuer, key, session, used_at, origin))
+        }
         Record::Family(key, family) => json(&(key, family)),
         Record::Revocation(issuer, tombstone) => json(&(issuer, told(tombstone))),
         Record::Assertion(key, until) => json(&(key, capped(*until))),
@@ -108,6 +110,7 @@ fn canonical(record: &Record) -> serde_json::Result<Vec<u8>> {
         Record::Role(issuer, role) => json(&(issuer, role)),
         Record::Membership(issuer, membership) => json(&(issuer, membership)),
         Record::GivenRole(issuer, given) => json(&(issuer, given)),
+        Record::Invitation(issuer, kept) => json(&(issuer, kept)),
         Record::Delivery(issuer, delivery) => json(&(issuer, delivery)),
         Record::Audit(issuer, record) => json(&(issuer, record)),
     }

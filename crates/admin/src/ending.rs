@@ -87,14 +87,18 @@ async fn write(call: &Call, tombstone: Tombstone) -> Result<(), AdminError> {
 }
 
 /// Ends all sessions of a user and the tokens bound to them. Durable on return; returns the number of sessions.
-/// Sessions that begin meanwhile may stay, and so do grants with `offline_access`.
+/// Sessions that begin meanwhile may stay, and so do grants with `offline_access`. No browser is remembered any more.
 ///
 /// # Errors
 /// [`AdminError`]: the store failed.
 pub(super) async fn sessions_of_user(call: &Call, user: &UserId) -> Result<u64, AdminError> {
+    grants::forget_browsers(&call.app, &call.issuer, user).await?;
     let end = with_tokens(call).await?;
     let ended = call.app.end_sessions_of(&call.issuer, user, &end).await?;
-    audit_sessions(call, user, ended);
+    // Also where there were none: remembered browsers have ended.
+    let detail = json!({ "sessions": ended, "remembered_browsers": "ended" });
+    let changed = ChangedFields::between(&json!({ "sessions": ended }), &json!({ "sessions": 0 }));
+    call.audit(Event::SessionEnded, Concerns { user: Some(user), detail, ..Concerns::default() }, changed);
     Ok(ended)
 }
 
@@ -109,7 +113,7 @@ fn audit_sessions(call: &Call, user: &UserId, ended: u64) {
 }
 
 /// Ends one session, found by its `sid`, and the tokens bound to it. Durable on return; returns the session if it was
-/// alive.
+/// alive. No browser of its user is remembered any more: which of them had the session is not known.
 ///
 /// # Errors
 /// [`AdminError`]: the store failed.
@@ -121,11 +125,13 @@ pub(super) async fn session(call: &Call, sid: &Sid) -> Result<Option<Arc<Session
         durable.wait().await?;
         return Ok(None);
     };
+    grants::forget_browsers(&call.app, &call.issuer, &found.session.user).await?;
     let ending = Ending { session: &found.session, id: None, end: &end };
     let ended = call.app.end_session(&call.issuer, ending, &mut durable).await?;
     durable.wait().await?;
     if let Some(session) = &ended {
-        let concerns = Concerns { user: Some(&session.user), ..Concerns::default() };
+        let detail = json!({ "remembered_browsers": "ended" });
+        let concerns = Concerns { user: Some(&session.user), detail, ..Concerns::default() };
         call.audit(Event::SessionEnded, concerns, ChangedFields::removed(&**session));
     }
     Ok(ended)

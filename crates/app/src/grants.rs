@@ -210,6 +210,16 @@ pub async fn end_all_of_user(app: &App, issuer: &IssuerState, user: &UserId) -> 
     Ok(ended)
 }
 
+/// Ends every remembered browser of a user: each asks for the second factor again. Durable on return. For whoever ends
+/// sessions of a user from elsewhere, because the device may not be in the user's hands any more. Call it first: what is
+/// remembered afterwards has proven the factor.
+///
+/// # Errors
+/// As [`end`].
+pub async fn forget_browsers(app: &App, issuer: &IssuerState, user: &UserId) -> Result<(), StoreError> {
+    write(app, issuer, Tombstone::remembered_browsers(&issuer.id, user.clone(), app.now())).await
+}
+
 async fn end_tokens_of_user(app: &App, issuer: &IssuerState, user: &UserId) -> Result<(), StoreError> {
     let longest = longest_of(app, issuer).await?;
     write(app, issuer, Tombstone::user(&issuer.id, user.clone(), app.now(), longest)).await

@@ -164,6 +164,12 @@ impl Visitor<'_> for GrantIdVisitor {
     }
 }
 
+/// What stands for the remembered browsers of a user where a consent has a client: a name that no client may have, because no
+/// path would lead to it ([`refused_in_paths`](crate::id::refused_in_paths)).
+pub(crate) fn remembered_browsers() -> ClientId {
+    ClientId::trusted("..")
+}
+
 /// Everything whose end revokes a token. One look-up checks all of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lineage {
@@ -205,6 +211,12 @@ impl Lineage {
             born,
             issued: None,
         }
+    }
+
+    /// The lineage of a browser that stands in for a user's second factor since `born`. It ends with the user, and with all
+    /// such browsers of the user: [`Tombstone::remembered_browsers`](crate::revocation::Tombstone::remembered_browsers).
+    pub fn of_remembered_browser(issuer: &IssuerId, user: &UserId, born: Timestamp) -> Self {
+        Self { client: Some(remembered_browsers()), ..Self::of_user(issuer, user, born) }
     }
 
     /// The clients whose end revokes the token.

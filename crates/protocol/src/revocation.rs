@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::client::Client;
 use crate::error::OAuthError;
 use crate::family::Family;
-use crate::grant::{GrantId, Slot};
+use crate::grant::{GrantId, Slot, remembered_browsers};
 use crate::id::{ClientId, IssuerId, Jti, Sid, UserId};
 use crate::refusal::{Details, Reason};
 use crate::session::Session;
@@ -96,6 +96,12 @@ impl Tombstone {
         Self::up_to(Target::Consent(user, client), slot, now, now + longest)
     }
 
+    /// A tombstone for the browsers that stand in for a user's second factor, and for nothing else: what a user allows the
+    /// sign-in page to remember ends as what they allow a client does.
+    pub fn remembered_browsers(issuer: &IssuerId, user: UserId, now: Timestamp) -> Self {
+        Self::consent(issuer, user, remembered_browsers(), now, KEPT_AT_LEAST)
+    }
+
     /// A tombstone for everything issued to a client.
     pub fn client(issuer: &IssuerId, client: ClientId, now: Timestamp, longest: Duration) -> Self {
         let slot = Slot::of(issuer, client.as_str());
@@ -136,7 +142,7 @@ impl SessionEnd {
 }
 
 /// The shortest time for which a tombstone is kept. Access tokens never live longer than this, not even those that an
-/// administrator requests.
+/// administrator requests, and no browser is remembered for longer.
 pub const KEPT_AT_LEAST: Duration = Duration::from_secs(31 * 86_400);
 
 /// The longest lifetime of anything issued now, by the issuer's settings and one client's overrides.

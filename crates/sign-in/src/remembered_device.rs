@@ -1,8 +1,9 @@
 //! A browser in which a second factor was proven some days ago, and which stands in for it.
 //!
 //! Nothing is stored: the browser keeps a sealed value that names the user, the time, and a digest of the credentials as they
-//! were. So it ends with its time, with a change of the password, the generator or the passkeys, and with everything else of
-//! the user ("sign out everywhere" writes the tombstone that is looked up here).
+//! were. So it ends with its time, with a change of the password, the generator or the passkeys, with everything else of the
+//! user ("sign out everywhere" writes a tombstone that is looked up here), and where sessions of the user are ended from
+//! elsewhere ([`forget_browsers`](symbolon_app::grants::forget_browsers) writes the other one).
 
 use std::time::Duration;
 
@@ -76,8 +77,8 @@ pub(super) async fn is_remembered(
     if !digest::constant_time_eq(known.as_bytes(), remembered.credentials.as_bytes()) {
         return Ok(false);
     }
-    // What ends it, besides time and changed credentials: whatever ends everything of the user.
-    let lineage = Lineage::of_user(&issuer.id, &remembered.user, remembered.at);
+    // What ends it, besides time and changed credentials: whatever ends all of them, or everything of the user.
+    let lineage = Lineage::of_remembered_browser(&issuer.id, &remembered.user, remembered.at);
     Ok(!app.store.revoked(&issuer.id, &lineage).await?.take(durable))
 }
 

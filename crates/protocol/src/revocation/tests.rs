@@ -1,5 +1,6 @@
 use super::*;
 use crate::error::ErrorCode;
+use crate::grant::Lineage;
 use crate::settings::EarlierLifetime;
 use crate::token::fixture::{self, NOW, access_token, after, family};
 
@@ -19,6 +20,19 @@ fn an_access_token_stays_revoked_until_its_own_end() {
     assert_eq!(stone.expires_at, token.expires_at());
     assert_eq!(stone.slot, token.lineage(&issuer()).slot.number(), "where the look-up looks");
     assert_eq!(of_access_token(&issuer(), &token, &client("app"), after(3600)), Ok(None), "over anyhow");
+}
+
+#[test]
+fn remembered_browsers_end_by_a_name_that_no_client_may_have_and_that_stores_read_back() {
+    let user = UserId::trusted("ann");
+    let stone = Tombstone::remembered_browsers(&issuer(), user.clone(), NOW);
+    let lineage = Lineage::of_remembered_browser(&issuer(), &user, NOW);
+    let Target::Consent(of, name) = &stone.target else { panic!("{stone:?}") };
+    assert_eq!((of, name), (&user, lineage.client.as_ref().unwrap()));
+    assert!(crate::id::refused_in_paths(name.as_str()).is_some());
+    assert_eq!(ClientId::parse(name.as_str()).as_ref(), Ok(name));
+    assert_eq!(stone.slot, lineage.slot.number(), "where the look-up looks");
+    assert!(stone.expires_at >= NOW + std::time::Duration::from_secs(30 * 86_400), "as long as one may live");
 }
 
 #[test]

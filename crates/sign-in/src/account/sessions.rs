@@ -11,6 +11,7 @@ use symbolon_store::port::{ListedSession, PageRequest};
 use super::{Person, Visitor, by_themselves, done, form, status, told, visitor};
 use crate::session_end::end_session_by_sid;
 use crate::sign_in_goal::Freshness;
+use symbolon_app::grants;
 use symbolon_app::http::{Call, Failure};
 
 const PLACE: AccountPlace = AccountPlace::Sessions;
@@ -94,26 +95,34 @@ fn view(person: &Person, listed: &ListedSession) -> SessionView {
     }
 }
 
-/// Ends one session of the person. One that has ended already, and one of somebody else, changes nothing.
+/// Ends one session of the person. One that has ended already, and one of somebody else, changes nothing. If it is another
+/// one than this browser's, the device may be lost: browsers that are remembered ask for the second factor again.
 async fn end_one(call: &mut Call, person: &Person, sid: &str) -> Result<(), Failure> {
     let Call { context, durable, .. } = &mut *call;
     let found = context.app.store.session_by_sid(&context.issuer.id, sid, context.app.now()).await?;
     let Some(found) = found.take(durable).filter(|found| found.session.user == person.user.id) else {
         return Ok(());
     };
+    let mut detail = json!({ "sessions": 1 });
+    if found.session.sid != person.session.sid {
+        grants::forget_browsers(&context.app, &context.issuer, &person.user.id).await?;
+        detail = json!({ "sessions": 1, "remembered_browsers": "ended" });
+    }
     end_session_by_sid(&context.app, &context.issuer, &found.session, durable).await?;
     call.settle().await?;
-    let detail = by_themselves(json!({ "sessions": 1 }));
+    let detail = by_themselves(detail);
     call.context.audit_change(Event::SessionEnded, &person.user.id, None, detail);
     Ok(())
 }
 
-/// Ends all sessions of the person but this browser's, and what is bound to them. Returns how many.
+/// Ends all sessions of the person but this browser's, and what is bound to them. Returns how many. Browsers that are
+/// remembered ask for the second factor again, this one too at its next sign-in.
 ///
 /// # Errors
 /// [`Failure`]: the store is out of reach. Some sessions may still live then.
 pub(super) async fn end_others(call: &mut Call, person: &Person) -> Result<u64, Failure> {
     let Call { context, durable, .. } = &mut *call;
+    grants::forget_browsers(&context.app, &context.issuer, &person.user.id).await?;
     let mut ended = 0;
     loop {
         // Always the first page: those that were ended are gone from it.
@@ -132,9 +141,8 @@ pub(super) async fn end_others(call: &mut Call, person: &Person) -> Result<u64, 
         }
     }
     call.settle().await?;
-    if ended > 0 {
-        let detail = by_themselves(json!({ "sessions": ended }));
-        call.context.audit_change(Event::SessionEnded, &person.user.id, None, detail);
-    }
+    // Also where there were none: remembered browsers have ended.
+    let detail = by_themselves(json!({ "sessions": ended, "remembered_browsers": "ended" }));
+    call.context.audit_change(Event::SessionEnded, &person.user.id, None, detail);
     Ok(ended)
 }

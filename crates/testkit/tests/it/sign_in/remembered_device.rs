@@ -75,6 +75,67 @@ fn a_remembered_browser_is_not_asked_for_its_days() {
     assert!(is_asked(&sign_in_again(&scene, &browser)), "its days are over");
 }
 
+/// Whoever ends a session from elsewhere may have lost the device: the browser must prove the second factor again.
+#[test]
+fn sessions_that_are_ended_from_elsewhere_end_it_and_signing_out_does_not() {
+    let scene = Scene::new();
+    let phone = enrolled(&scene);
+    set(&scene, json!({ "remember_device_days": 30 }));
+    let sids = || -> Vec<String> {
+        let listed = scene.server.admin("GET", "/users/other/sessions", None).json();
+        let sessions = listed["sessions"].as_array().unwrap();
+        sessions.iter().map(|session| session["sid"].as_str().unwrap().to_owned()).collect()
+    };
+    let laptop = remembered(&scene, &phone);
+    let page = laptop.get("/logout");
+    let (transaction, csrf) = hidden(&page);
+    let form = [("transaction", &*transaction), ("csrf_token", &*csrf), ("decision", "confirm")];
+    assert_eq!(laptop.post("/logout/confirm", &form).status, 303);
+    assert!(laptop.cookie("symbolon_session").is_none());
+    scene.server.clock.advance(Duration::from_secs(60));
+    assert!(is_in(&sign_in_again(&scene, &laptop)), "who signs out is remembered");
+    let ways: [&dyn Fn(); 4] = [
+        &|| assert_eq!(scene.server.admin("DELETE", "/users/other/sessions", None).status, 200),
+        &|| {
+            let path = format!("/sessions/{}", sids()[0]);
+            assert_eq!(scene.server.admin("DELETE", &path, None).status, 204);
+        },
+        &|| by_themselves(&scene, &phone, |_| ("end_others", "true".to_owned())),
+        &|| by_themselves(&scene, &phone, |other| ("end", other.to_owned())),
+    ];
+    for (number, end) in ways.into_iter().enumerate() {
+        scene.server.clock.advance(Duration::from_secs(60));
+        let laptop = remembered(&scene, &phone);
+        scene.server.clock.advance(Duration::from_secs(60));
+        assert!(is_in(&sign_in_again(&scene, &laptop)), "{number}");
+        end();
+        scene.server.clock.advance(Duration::from_secs(60));
+        assert!(is_asked(&sign_in_again(&scene, &laptop)), "{number}");
+        // What was remembered since is good.
+        let anew = remembered(&scene, &phone);
+        scene.server.clock.advance(Duration::from_secs(60));
+        assert!(is_in(&sign_in_again(&scene, &anew)), "{number}");
+        assert_eq!(scene.server.admin("DELETE", "/users/other/sessions", None).status, 200);
+    }
+}
+
+/// Ends the other session on the account page, in another browser. `field` says what is sent, of the other session's `sid`.
+fn by_themselves(scene: &Scene, phone: &Phone, field: impl Fn(&str) -> (&'static str, String)) {
+    scene.server.clock.advance(Duration::from_secs(60));
+    let browser = scene.server.browser();
+    let page = after_password(scene, &browser);
+    let (transaction, csrf) = hidden(&page);
+    let code = phone.code(scene);
+    let form = [("transaction", &*transaction), ("csrf_token", &*csrf), ("code", &*code)];
+    assert!(is_in(&browser.post("/login/second-factor", &form)));
+    let page = browser.get("/account/sessions");
+    let other = page.body.split("name=\"end\" value=\"").nth(1).and_then(|rest| rest.split('"').next());
+    let (name, value) = field(other.expect("another session"));
+    let csrf = page.field("csrf_token").unwrap();
+    let ended = browser.post("/account/sessions", &[("csrf_token", &*csrf), (name, &*value)]);
+    assert_eq!((ended.status, &*ended.location()), (303, "/account/sessions?done=sessions"), "{ended:?}");
+}
+
 #[test]
 fn a_changed_password_signing_out_everywhere_and_the_setting_end_it() {
     let scene = Scene::new();

@@ -85,9 +85,9 @@ const DISPLAY_OTHERS: [&str; 6] = [
 
 /// Members that may be given in further languages, as `client_name#de` (OpenID Connect Dynamic Client Registration 1.0
 /// 2.1).
-const IN_LANGUAGES: [&str; 5] = ["client_name", "logo_uri", "client_uri", "policy_uri", "tos_uri"];
+pub const IN_LANGUAGES: [&str; 5] = ["client_name", "logo_uri", "client_uri", "policy_uri", "tos_uri"];
 /// The most members in further languages.
-const MOST_TRANSLATIONS: usize = 64;
+pub const MOST_TRANSLATIONS: usize = 64;
 
 /// A created or changed client, with its secret if that is new. The secret cannot be shown later.
 #[must_use]

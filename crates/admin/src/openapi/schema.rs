@@ -56,6 +56,15 @@ fn shown_only(schema: Value) -> Value {
     schema
 }
 
+/// A schema that says what it is about.
+fn described(schema: Value, about: &str) -> Value {
+    let mut schema = schema;
+    if let Value::Object(parts) = &mut schema {
+        parts.insert("description".to_owned(), about.into());
+    }
+    schema
+}
+
 /// A member that is accepted for callers that send it, and has no effect.
 fn without_effect() -> Value {
     json!({ "description": "Accepted, without effect." })

@@ -128,6 +128,34 @@ fn schemas_name_every_member_that_is_shown() {
     assert!(lifetimes.keys().all(|name| described.contains_key(name)));
 }
 
+/// RFC 7591 2.2: what is for people may be given in further languages.
+#[test]
+fn members_of_clients_in_further_languages_are_described() {
+    let document = document();
+    for name in ["ClientMetadata", "Client", "ClientWithSecret"] {
+        let schema = &document["components"]["schemas"][name];
+        let patterns = schema["patternProperties"].as_object().expect("patterns");
+        let [(pattern, described)] = patterns.iter().collect::<Vec<_>>()[..] else { panic!("{patterns:?}") };
+        assert!(described["description"].as_str().expect("a text").contains("`client_name#de`"));
+        let names = pattern.strip_prefix("^(").and_then(|rest| rest.split_once(")#")).expect("names").0;
+        for member in names.split('|') {
+            assert!(schema["properties"][member].is_object(), "{name} lacks {member}");
+            // What the document promises is taken, and shown under the same name.
+            let translated = format!("{member}#de-CH");
+            let value = if member == "client_name" { "Programm" } else { "https://rp.example/de" };
+            let Value::Object(metadata) = json!({
+                "client_name": "x", "redirect_uris": ["https://rp.example/cb"], (translated.as_str()): value,
+            }) else {
+                panic!("an object")
+            };
+            let (key, now) = (HmacKey::new(b"key"), Timestamp::from_millis(1));
+            let made = client_metadata::create(metadata, &key, now, &SeededRandom::new(1)).expect("valid");
+            assert_eq!(made.view().get(&translated), Some(&json!(value)));
+        }
+        assert_eq!(names.split('|').count(), client_metadata::IN_LANGUAGES.len());
+    }
+}
+
 /// Whether a schema, or each of its alternatives, refuses members that it does not name.
 fn is_closed(schema: &Value) -> bool {
     match schema["oneOf"].as_array() {

@@ -1,6 +1,7 @@
 //! Clients and their settings.
 
 use serde_json::{Value, json};
+use symbolon_protocol::client_metadata::{IN_LANGUAGES, MOST_TRANSLATIONS};
 use symbolon_protocol::client_secret::LONGEST_KEPT;
 use symbolon_protocol::logo;
 use symbolon_protocol::redirect_uri::RedirectUriForm;
@@ -9,8 +10,8 @@ use symbolon_protocol::token::access_token::AccessTokenTyp;
 
 use super::super::super::operation::reference;
 use super::{
-    Schemas, algorithm, bulk_of, claims, extended, flag, id_token_claims, list, number, object, optional,
-    pkce, require_pkce, second_factor, seconds, secret, shown_only, text, texts, time,
+    Schemas, algorithm, bulk_of, claims, described, extended, flag, id_token_claims, list, number, object,
+    optional, pkce, require_pkce, second_factor, seconds, secret, shown_only, text, texts, time,
 };
 
 fn access_token_typ() -> Value {
@@ -102,6 +103,7 @@ pub(super) fn clients() -> Schemas {
             ("allow_claims_without_scope", flag()),
         ],
     );
+    let shared = with_translations(shared);
     let kept_secret = [
         ("id", text()),
         ("created_at", optional(&time())),
@@ -155,6 +157,22 @@ pub(super) fn clients() -> Schemas {
         ("TokenPreview", preview),
         ("Client", shown),
     ]
+}
+
+/// A schema whose members for people may be given in further languages, as `client_name#de` (RFC 7591 2.2).
+fn with_translations(schema: Value) -> Value {
+    let mut schema = schema;
+    let names = IN_LANGUAGES.join("|");
+    let pattern = format!("^({names})#[A-Za-z0-9]{{1,8}}(-[A-Za-z0-9]{{1,8}})*$");
+    let about = format!(
+        "The member before `#` in the language of the tag behind it (RFC 7591 2.2, RFC 5646), such as `client_name#de`: \
+         {MOST_TRANSLATIONS} at most together, null without effect."
+    );
+    let translated = described(optional(&text()), &about);
+    if let Value::Object(parts) = &mut schema {
+        parts.insert("patternProperties".to_owned(), json!({ pattern: translated }));
+    }
+    schema
 }
 
 /// Forms of redirect URIs that a client may be allowed.

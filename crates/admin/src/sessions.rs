@@ -47,6 +47,7 @@ pub(super) fn operations() -> Vec<Operation> {
 /// A session as JSON. Its secret id is stored only as a digest, so it is not shown.
 fn view(listed: &ListedSession) -> Value {
     let session = &listed.session;
+    let origin = listed.origin.clone().unwrap_or_default();
     json!({
         "sid": session.sid,
         "user_id": session.user,
@@ -56,6 +57,9 @@ fn view(listed: &ListedSession) -> Value {
         "last_used_at": listed.last_used_at,
         "amr": session.amr.iter().map(AuthenticationMethod::as_str).collect::<Vec<_>>(),
         "clients": session.clients,
+        "device": origin.device,
+        "system": origin.system(),
+        "address": origin.address,
     })
 }
 
@@ -90,7 +94,9 @@ async fn show(call: Call) -> Answer {
     let mut durable = Durable::already();
     let found = call.app.store.session_by_sid(call.id(), sid.as_str(), call.now()).await?.take(&mut durable);
     durable.wait().await?;
-    Ok(ok(&json!({ "session": view(&found.ok_or_else(unknown)?) })))
+    let found = found.ok_or_else(unknown)?;
+    let origin = call.app.store.session_origin(call.id(), &found.session).await?;
+    Ok(ok(&json!({ "session": view(&ListedSession { origin, ..found }) })))
 }
 
 async fn end(call: Call) -> Answer {

@@ -10,12 +10,14 @@ use super::output::{self, Column, line, print, table};
 use super::{CommandError, confirm, given, named};
 use crate::cli::{self, about_an_issuer};
 
-const COLUMNS: [Column; 6] = [
+const COLUMNS: [Column; 8] = [
     ("SID", "sid"),
     ("USER", "user_id"),
     ("SIGNED IN", "auth_time"),
     ("LAST USED", "last_used_at"),
     ("EXPIRES", "expires_at"),
+    ("DEVICE", "device"),
+    ("ADDRESS", "address"),
     ("CLIENTS", "clients"),
 ];
 
@@ -29,7 +31,10 @@ pub(super) fn command() -> Command {
         cli::drawn_id("sid", "SID").required(false).required_unless_present("user").conflicts_with("user");
     let end = Command::new("end")
         .about("End a session, or every session of a user, and the tokens bound to it")
-        .after_help("Grants with offline_access outlive the session: `symbolon grant end` ends them.")
+        .after_help(
+            "Grants with offline_access outlive the session: `symbolon grant end` ends them. Browsers that the user let be \
+             remembered ask for the second factor again.",
+        )
         .arg(sid.help("The session, as `session list` names it"))
         .arg(of.help("Every session of this user: id, e-mail address or user name"))
         .arg(confirm::argument());

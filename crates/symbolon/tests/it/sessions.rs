@@ -36,6 +36,8 @@ fn sessions_end(place: &Place) {
     assert_eq!((of_ann.len(), &of_ann[0]["user_id"]), (2, &json!("ann")));
     let table = place.run(&["session", "list", "--user", "ann"]).good();
     assert!(table.starts_with("SID ") && table.contains('T') && table.contains('Z'), "{table}");
+    assert!(table.lines().next().unwrap().contains("DEVICE") && table.contains("ADDRESS"), "{table}");
+    assert!(of_ann[0]["device"].is_null() && of_ann[0]["address"].is_null(), "nobody signed in: {of_ann:?}");
     for more in [&["--limit", "2"][..], &["--limit", "1", "--user", "ann"]] {
         let cut = place.run(&[&["session", "list", "--json"][..], more].concat());
         assert!(cut.error.contains("there are more"), "{more:?}: {}", cut.error);

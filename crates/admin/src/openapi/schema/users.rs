@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 use symbolon_protocol::user_claims::PROFILE_CLAIMS;
 
+use super::super::super::operation::reference;
 use super::{
-    Schemas, attributes, bulk, extended, flag, list, number, object, optional, seconds, secret, shown_only,
-    text, texts, time, without_effect,
+    Schemas, attributes, bulk, described, extended, flag, list, number, object, optional, seconds, secret,
+    shown_only, text, texts, time, without_effect,
 };
 
 pub(super) fn users() -> Schemas {
@@ -62,6 +63,7 @@ pub(super) fn users() -> Schemas {
         ("Authenticators", authenticators()),
         ("Identity", identity()),
         ("NewInvitation", new_invitation()),
+        ("Invitation", invitation()),
         ("MadeInvitation", made_invitation()),
         (
             "Consent",
@@ -87,12 +89,27 @@ fn new_invitation() -> Value {
     )
 }
 
+fn invitation() -> Value {
+    let is_mailed = "Whether the link was mailed to the address; else it was handed over, and the address is proven by a code.";
+    let made_from = "The network address that they asked from; null where there was none.";
+    let used_at = "When an account was opened with it, in milliseconds since 1970-01-01T00:00:00Z; null while it was not used.";
+    let invitation = [
+        ("id", text()),
+        ("email", described(text(), "The address that is invited.")),
+        ("is_mailed", described(flag(), is_mailed)),
+        ("groups", texts()),
+        ("roles", texts()),
+        ("created_at", time()),
+        ("expires_at", time()),
+        ("made_by", described(text(), "Who made it, as `actor` of the audit log.")),
+        ("made_from", described(optional(&text()), made_from)),
+        ("used_at", described(optional(&time()), used_at)),
+    ];
+    object(&invitation.each_ref().map(|(name, _)| *name), &invitation)
+}
+
 fn made_invitation() -> Value {
-    let invitation = object(
-        &["id", "email", "groups", "roles", "expires_at"],
-        &[("id", text()), ("email", text()), ("groups", texts()), ("roles", texts()), ("expires_at", time())],
-    );
-    object(&["invitation"], &[("invitation", invitation), ("queued", flag()), ("link", text())])
+    object(&["invitation"], &[("invitation", reference("Invitation")), ("queued", flag()), ("link", text())])
 }
 
 fn authenticators() -> Value {
@@ -122,6 +139,11 @@ fn identity() -> Value {
 }
 
 pub(super) fn sessions() -> Schemas {
+    let noted = |about: &str| described(optional(&text()), about);
+    let device = "The kinds of browser and system in which the session began, as the account page shows them, such as \
+                  `Firefox · Linux`: what the browser said of itself. Null where none is known.";
+    let system = "The kind of system alone, such as `Linux`; null where none is known.";
+    let address = "The network address that the sign-in came from; null where it was not noted.";
     let session = [
         ("sid", text()),
         ("user_id", text()),
@@ -131,6 +153,9 @@ pub(super) fn sessions() -> Schemas {
         ("last_used_at", time()),
         ("amr", texts()),
         ("clients", texts()),
+        ("device", noted(device)),
+        ("system", noted(system)),
+        ("address", noted(address)),
     ];
     vec![("Session", object(&session.each_ref().map(|(name, _)| *name), &session))]
 }

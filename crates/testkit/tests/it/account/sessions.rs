@@ -1,6 +1,8 @@
 //! The page of sessions.
 
-use super::{audited, demo, send, send_of, signed_in};
+use serde_json::{Value, json};
+
+use super::{audited, demo, demo_id, send, send_of, signed_in};
 use crate::login::{PASSWORD, Scene, hidden};
 
 /// The values of the buttons that end a session.
@@ -53,6 +55,31 @@ fn each_session_says_where_it_began() {
     let origins: Vec<_> = export["sessions"].as_array().unwrap().iter().map(|one| &one["origin"]).collect();
     assert!(origins.iter().any(|origin| origin["device"] == "Firefox · Linux"), "{export}");
     assert!(origins.iter().all(|origin| origin["address"] == "127.0.0.1"), "{export}");
+    administrators_see_it(&scene);
+}
+
+/// In the list of all sessions, in that of a user, and of one session.
+fn administrators_see_it(scene: &Scene) {
+    let user = demo_id(scene);
+    let firefox = json!(["Firefox · Linux", "Linux", "127.0.0.1"]);
+    let origin = |session: &Value| json!([session["device"], session["system"], session["address"]]);
+    for path in
+        ["/sessions".to_owned(), format!("/sessions?user_id={user}"), format!("/users/{user}/sessions")]
+    {
+        let listed = scene.server.admin("GET", &path, None).json();
+        let sessions = listed["sessions"].as_array().unwrap();
+        assert_eq!(sessions.len(), 2, "{path}");
+        let own = sessions.iter().find(|session| session["device"] == "Firefox · Linux").expect("the one");
+        assert_eq!(origin(own), firefox, "{path}");
+        let other = sessions.iter().find(|session| session["sid"] != own["sid"]).unwrap();
+        assert_eq!(origin(other), json!([null, null, "127.0.0.1"]), "{path}");
+        let path = format!("/sessions/{}", own["sid"].as_str().unwrap());
+        assert_eq!(origin(&scene.server.admin("GET", &path, None).json()["session"]), firefox);
+    }
+    // Of a session that nobody signed in for, nothing was noted.
+    assert_eq!(scene.server.admin("POST", "/test/sessions", Some(json!({ "user_id": "other" }))).status, 201);
+    let listed = scene.server.admin("GET", "/users/other/sessions", None).json();
+    assert_eq!(origin(&listed["sessions"][0]), json!([null, null, null]), "{listed}");
 }
 
 #[test]

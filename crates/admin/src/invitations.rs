@@ -1,7 +1,5 @@
-//! Invitations: the right to open one account, for one address, as a link that is mailed or handed over.
-//!
-//! They are not stored, so they cannot be listed: an invitation is sealed into its link, and a mark tells that it was used or
-//! withdrawn. The audit log tells who made them.
+//! Invitations: the right to open one account, for one address, as a link that is mailed or handed over. They are listed until
+//! their time is over, used or not. The link itself is told once: whoever sees the list cannot use what is in it.
 
 use std::time::Duration;
 
@@ -11,25 +9,33 @@ use symbolon_crypto::SecretString;
 use symbolon_mail::{Language, Mail, Message};
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{GroupId, RoleId};
-use symbolon_protocol::sign_in::invitation::{Invitation, LIVES, LONGEST_LIFE, MOST_GIVEN, mark};
+use symbolon_protocol::sign_in::invitation::{
+    Invitation, KeptInvitation, LIVES, LONGEST_LIFE, MOST_GIVEN, MOST_KEPT,
+};
 use symbolon_protocol::sign_in::registration::Registration;
+use symbolon_protocol::time::Timestamp;
 use symbolon_store::Durable;
+use symbolon_store::port::InvitationKeeping;
 
-use crate::call::{Call, Concerns, Payload, created, done};
+use crate::call::{Call, Concerns, Payload, created, done, ok};
 use crate::error::{AdminError, Answer};
-use crate::operation::{Operation, reference};
-use crate::users;
-use symbolon_app::audit::ChangedFields;
+use crate::operation::{Operation, PAGE, Parameter, page_of, reference};
+use crate::{paging, users};
+use symbolon_app::audit::{Actor, ChangedFields};
 use symbolon_app::http::Failure;
 use symbolon_app::mail::MailOutcome;
-use symbolon_app::one_use::use_once;
-use symbolon_app::registration::{MARK, invitation_link};
+use symbolon_app::registration::{invitation_link, use_invitation};
 
 /// The shortest life of an invitation, in seconds.
 const SHORTEST: u64 = 60;
 
 pub(super) fn operations() -> Vec<Operation> {
+    let search = [Parameter { name: "search", kind: "string", about: "Part of the address." }];
     vec![
+        Operation::get("/invitations", "Lists invitations until their time is over, newest first", list)
+            .query(&PAGE)
+            .query(&search)
+            .answers(200, page_of("invitations", "Invitation")),
         Operation::taking(
             Method::POST,
             "/invitations",
@@ -38,9 +44,37 @@ pub(super) fn operations() -> Vec<Operation> {
             create,
         )
         .answers(201, reference("MadeInvitation")),
-        Operation::delete("/invitations/{invitation_id}", "Withdraws an invitation", withdraw)
-            .answers(204, Value::Null),
+        Operation::delete(
+            "/invitations/{invitation_id}",
+            "Withdraws an invitation: its link leads in no longer",
+            withdraw,
+        )
+        .answers(204, Value::Null),
     ]
+}
+
+/// An invitation as JSON. Its link is not part of it.
+fn view(kept: &KeptInvitation) -> Value {
+    let Invitation { id, email, is_mailed, groups, roles, expires_at } = &kept.invitation;
+    json!({
+        "id": id,
+        "email": email,
+        "is_mailed": is_mailed,
+        "groups": groups,
+        "roles": roles,
+        "created_at": kept.created_at,
+        "expires_at": expires_at,
+        "made_by": kept.made_by,
+        "made_from": kept.made_from,
+        "used_at": kept.used_at,
+    })
+}
+
+async fn list(call: Call) -> Answer {
+    let page = paging::requested(&call)?;
+    let found = call.app.store.list_invitations(call.id(), &page, call.now()).await?;
+    let invitations: Vec<Value> = found.items.iter().map(view).collect();
+    Ok(ok(&json!({ "invitations": invitations, "pagination": paging::pagination(&page, found.total) })))
 }
 
 async fn create(call: Call, payload: Payload) -> Answer {
@@ -60,17 +94,12 @@ async fn create(call: Call, payload: Payload) -> Answer {
     }
     check_given(&call, &groups, &roles).await?;
     let expires_at = call.now() + Duration::from_secs(seconds);
-    let id = Invitation::draw_id(expires_at, &*call.app.random);
+    let id = Invitation::draw_id(&*call.app.random);
     let invitation = Invitation { id, email, is_mailed, groups, roles, expires_at };
     let link = invitation_link(&call.issuer, &invitation);
     let link = link.map_err(|error| Failure::Internal(error.to_string()))?;
-    let shown = json!({
-        "id": invitation.id,
-        "email": invitation.email,
-        "groups": invitation.groups,
-        "roles": invitation.roles,
-        "expires_at": invitation.expires_at,
-    });
+    let kept = keep(&call, invitation).await?;
+    let (shown, invitation) = (view(&kept), kept.invitation);
     let mut answer = Map::from_iter([("invitation".to_owned(), shown.clone())]);
     if is_mailed {
         let minutes = u32::try_from(seconds / 60).unwrap_or(u32::MAX);
@@ -85,6 +114,19 @@ async fn create(call: Call, payload: Payload) -> Answer {
     let concerns = Concerns { detail: json!({ "invitation": invitation.id }), ..Concerns::default() };
     call.audit(Event::InvitationMade, concerns, ChangedFields::made(&shown));
     Ok(created(&Value::Object(answer)))
+}
+
+/// Keeps an invitation, durably before anybody gets its link.
+async fn keep(call: &Call, invitation: Invitation) -> Result<KeptInvitation, AdminError> {
+    let made_by = Actor::Admin.name().to_owned();
+    let kept =
+        KeptInvitation { invitation, created_at: call.now(), made_by, made_from: call.remote, used_at: None };
+    match call.app.store.keep_invitation(call.id(), kept.clone(), MOST_KEPT).await? {
+        InvitationKeeping::Kept => Ok(kept),
+        InvitationKeeping::Full => Err(AdminError::conflict(format!(
+            "{MOST_KEPT} invitations wait for their end: withdraw some first, or give them a shorter lifetime"
+        ))),
+    }
 }
 
 /// Checks that there is what an invitation gives.
@@ -108,15 +150,28 @@ async fn check_given(call: &Call, groups: &[GroupId], roles: &[RoleId]) -> Resul
 async fn withdraw(call: Call) -> Answer {
     let id = call.path.iter().find(|(name, _)| name == "invitation_id").map_or("", |(_, id)| id.as_str());
     let unknown = || AdminError::not_found("there is no such invitation, or it was used or withdrawn");
-    let end = Invitation::end_of(id).filter(|end| *end > call.now() && *end <= call.now() + LONGEST_LIFE);
-    let end = end.ok_or_else(unknown)?;
-    let mut durable = Durable::already();
-    let is_first = use_once((&*call.app, &*call.issuer), MARK, &mark(id), end, &mut durable).await?;
-    durable.wait().await?;
+    let kept = call.app.store.invitation(call.id(), id).await?;
+    let is_first = match (&kept, Invitation::end_of(id)) {
+        (Some(_), _) => call.app.store.withdraw_invitation(call.id(), id, call.now()).await?,
+        (None, Some(end)) => withdraw_unlisted(&call, id, end).await?,
+        (None, None) => false,
+    };
     if !is_first {
         return Err(unknown());
     }
     let concerns = Concerns { detail: json!({ "invitation": id }), ..Concerns::default() };
-    call.audit(Event::InvitationWithdrawn, concerns, ChangedFields::removed(&json!({ "id": id })));
+    let removed = kept.as_ref().map_or_else(|| json!({ "id": id }), view);
+    call.audit(Event::InvitationWithdrawn, concerns, ChangedFields::removed(&removed));
     Ok(done())
+}
+
+/// Withdraws an invitation of an earlier release, of which there is no record: its id tells when it ends.
+async fn withdraw_unlisted(call: &Call, id: &str, end: Timestamp) -> Result<bool, AdminError> {
+    if end <= call.now() || end > call.now() + LONGEST_LIFE {
+        return Ok(false);
+    }
+    let mut durable = Durable::already();
+    let is_first = use_invitation((&*call.app, &*call.issuer), (id, end), &mut durable).await?;
+    durable.wait().await?;
+    Ok(is_first)
 }

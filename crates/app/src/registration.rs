@@ -1,12 +1,15 @@
-//! Who may open an account at an issuer, and the links of invitations.
+//! Who may open an account at an issuer, and invitations: their links and their use.
 
 use symbolon_config::Mode;
 use symbolon_crypto::seal::SealError;
-use symbolon_protocol::sign_in::invitation::Invitation;
+use symbolon_protocol::sign_in::invitation::{Invitation, mark};
 use symbolon_protocol::sign_in::registration::Registration;
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::{Durable, StoreError};
 
 use crate::app::App;
 use crate::issuer::IssuerState;
+use crate::one_use::use_once;
 
 /// The path of the registration page, relative to an issuer.
 pub const PATH: &str = "/register";
@@ -14,7 +17,7 @@ pub const PATH: &str = "/register";
 /// The parameter of an invitation.
 pub const INVITATION: &str = "invitation";
 
-/// The kind of the marks of invitations.
+/// The kind of the marks of invitations of an earlier release.
 pub const MARK: &str = "invitation";
 
 /// The purpose of the sealed value.
@@ -49,4 +52,36 @@ pub fn invitation_link(issuer: &IssuerState, invitation: &Invitation) -> Result<
 pub fn open_invitation(issuer: &IssuerState, sealed: &str) -> Option<Invitation> {
     let opened = issuer.interactions.open(PURPOSE, sealed).ok()?;
     serde_json::from_slice(opened.expose()).ok()
+}
+
+/// Whether an invitation that was opened from its link still leads in: its time is not over, and as far as a record tells, it
+/// was neither used nor withdrawn. Of an invitation of an earlier release no record is kept, and its use tells.
+///
+/// # Errors
+/// [`StoreError`]
+pub async fn leads_in(
+    (app, issuer): (&App, &IssuerState),
+    invitation: &Invitation,
+) -> Result<bool, StoreError> {
+    let now = app.now();
+    if !invitation.is_live(now) || Invitation::end_of(&invitation.id).is_some() {
+        return Ok(invitation.is_live(now));
+    }
+    let kept = app.store.invitation(&issuer.id, &invitation.id).await?;
+    Ok(kept.is_some_and(|kept| kept.is_open(now)))
+}
+
+/// Uses an invitation up, or withdraws one of an earlier release, which ends at `ends_at`: true for one caller.
+///
+/// # Errors
+/// [`StoreError`]
+pub async fn use_invitation(
+    (app, issuer): (&App, &IssuerState),
+    (id, ends_at): (&str, Timestamp),
+    durable: &mut Durable,
+) -> Result<bool, StoreError> {
+    if Invitation::end_of(id).is_some() {
+        return use_once((app, issuer), MARK, &mark(id), ends_at, durable).await;
+    }
+    app.store.use_invitation(&issuer.id, id, app.now()).await
 }

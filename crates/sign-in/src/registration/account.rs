@@ -12,7 +12,7 @@ use symbolon_protocol::group::Membership;
 use symbolon_protocol::id::UserId;
 use symbolon_protocol::role::{GivenRole, RoleHolder};
 use symbolon_protocol::settings::SecondFactor;
-use symbolon_protocol::sign_in::invitation::{self, Invitation};
+use symbolon_protocol::sign_in::invitation::Invitation;
 use symbolon_protocol::sign_in::registration::Standing;
 use symbolon_protocol::sign_in::{Factor, Proven};
 use symbolon_protocol::user::{PasswordHash, User};
@@ -30,8 +30,7 @@ use crate::signed_in::signed_in;
 use crate::user_change::give_up_claim;
 use crate::{code_attempt, login_page, onward};
 use symbolon_app::http::{Call, Context, Failure, redirect};
-use symbolon_app::one_use::use_once;
-use symbolon_app::registration::MARK;
+use symbolon_app::registration::use_invitation;
 
 /// Why no account was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,9 +88,9 @@ async fn create(
         return Ok(Err(NotOpened::UsedUp));
     }
     if let Some(invitation) = &pending.invitation {
-        let (at, mark) = ((&**app, &**issuer), invitation::mark(&invitation.id));
+        let (at, own) = ((&**app, &**issuer), (invitation.id.as_str(), invitation.expires_at));
         let is_live = invitation.is_live(app.now());
-        if !is_live || !use_once(at, MARK, &mark, invitation.expires_at, &mut durable).await? {
+        if !is_live || !use_invitation(at, own, &mut durable).await? {
             return Ok(Err(NotOpened::UsedUp));
         }
     }

@@ -26,7 +26,7 @@ use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, Policy, Received, html};
 use symbolon_app::rate_limit::Limited;
-use symbolon_app::registration::{INVITATION, open_invitation, page_url};
+use symbolon_app::registration::{INVITATION, leads_in, open_invitation, page_url};
 
 /// `GET /register`, with what the person wants to sign in for, or with an invitation, or with neither.
 ///
@@ -41,8 +41,11 @@ pub(in super::super) async fn show(call: &mut Call) -> Result<Response, Failure>
     if !is_open(call, invitation.as_ref()) {
         return closed(call, authorization.as_ref());
     }
-    let is_over = invitation.as_ref().is_none_or(|own| !own.is_live(context.app.now()));
-    if sealed.is_some() && is_over {
+    let is_over = match &invitation {
+        Some(own) => !leads_in((&*context.app, &*context.issuer), own).await?,
+        None => sealed.is_some(),
+    };
+    if is_over {
         return notice((context, call.language()), StatusCode::GONE, Notice::InvitationOver, None);
     }
     let settings = context.issuer.settings.load_full();

@@ -34,7 +34,7 @@ fn document() -> String {
     let list = all.find_subcommand("client").and_then(|client| client.find_subcommand("list")).unwrap();
     let shared = |arg: &&Arg| !arg.is_hide_set() && is_shared(arg);
     write_arguments(&mut out, list.get_arguments().filter(shared));
-    for inner in all.get_subcommands() {
+    for inner in all.get_subcommands().filter(|inner| !inner.is_hide_set()) {
         write_command(&mut out, inner, "symbolon");
     }
     out
@@ -50,7 +50,7 @@ fn write_command(out: &mut String, command: &Command, before: &str) {
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     if command.has_subcommands() {
         write!(out, "\n## `{name}`\n\n{about}.\n").unwrap();
-        for inner in command.get_subcommands() {
+        for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
             write_command(out, inner, &name);
         }
         return;

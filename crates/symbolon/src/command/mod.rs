@@ -19,6 +19,7 @@ mod grant;
 mod group;
 mod identity_provider;
 mod import;
+mod invitation;
 mod issuer;
 mod key;
 mod loadtest;
@@ -119,6 +120,7 @@ pub(crate) fn commands() -> Vec<Command> {
         issuer::command(),
         client::command(),
         user::command(),
+        invitation::command(),
         identity_provider::command(),
         branding::command(),
         attribute::command(),
@@ -149,6 +151,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         Some(("issuer", matches)) => issuer::run(matches),
         Some(("client", matches)) => client::run(matches),
         Some(("user", matches)) => user::run(matches),
+        Some(("invitation", matches)) => invitation::run(matches),
         Some(("identity-provider", matches)) => identity_provider::run(matches),
         Some(("branding", matches)) => branding::run(matches),
         Some(("attribute", matches)) => attribute::run(matches),

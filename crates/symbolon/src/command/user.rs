@@ -3,7 +3,6 @@
 mod authenticators;
 mod entitlement;
 mod identities;
-mod invitation;
 mod record;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -12,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::api::{Api, segment};
 use super::output::{line, print};
-use super::{CommandError, confirm, given, grant, named, secret_input};
+use super::{CommandError, confirm, given, grant, invitation, named, secret_input};
 use crate::cli::{self, about_an_issuer};
 
 /// Where a new password comes from.
@@ -39,7 +38,7 @@ pub(super) fn command() -> Command {
         .subcommands(entitlement::commands())
         .subcommand(authenticators::command())
         .subcommand(identities::command())
-        .subcommands(invitation::commands())
+        .subcommands(invitation::earlier())
         .subcommand(about_an_issuer(set_password))
         .subcommand(about_an_issuer(sign_out))
         .subcommand(about_an_issuer(grant::list_arguments(Command::new("grants"))))
@@ -57,8 +56,8 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         Some(("sign-out", matches)) => sign_out(matches),
         Some(("authenticators", matches)) => authenticators::run(matches),
         Some(("identities", matches)) => identities::run(matches),
-        Some(("invite", matches)) => invitation::invite(matches),
-        Some(("withdraw-invitation", matches)) => invitation::withdraw(matches),
+        Some(("invite", matches)) => invitation::create(matches),
+        Some(("withdraw-invitation", matches)) => invitation::delete(matches),
         Some(("groups", matches)) => entitlement::groups(matches),
         Some(("roles", matches)) => entitlement::roles(matches),
         Some(("grants", matches)) => grant::list(matches),

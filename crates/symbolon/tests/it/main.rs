@@ -23,6 +23,7 @@ mod groups_and_roles;
 mod identity_providers;
 mod import;
 mod import_speed;
+mod invitations;
 mod keys;
 mod loadtest;
 mod loadtest_own;

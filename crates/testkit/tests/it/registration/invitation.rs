@@ -3,6 +3,9 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use symbolon_app::registration::invitation_link;
+use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::sign_in::invitation::Invitation;
 
 use super::{ANN, PASSWORD, Scene, confirm, submit};
 
@@ -45,7 +48,8 @@ fn who_is_invited_by_mail_opens_one_account_with_groups_and_roles() {
     let held = scene.server.admin("GET", &path, None).body;
     assert!(held.contains("staff") && held.contains("editor"), "{held}");
     let other = scene.server.browser();
-    let again = submit(&other, &other.get(&mail.link()), &fields);
+    assert_eq!(other.get(&mail.link()).status, 410, "it was used");
+    let again = submit(&browser, &page, &fields);
     assert_eq!(again.status, 410, "it was used: {again:?}");
     assert_eq!(scene.audited("invitation.made").len(), 1);
 }
@@ -73,6 +77,88 @@ fn the_audit_log_names_only_what_an_invitation_really_gave() {
     };
     assert_eq!(told("group.member_added", "group_id"), [kept]);
     assert_eq!(told("role.given", "role_id"), [role]);
+}
+
+#[test]
+fn invitations_are_listed_until_they_end_used_or_not_and_never_with_their_link() {
+    let scene = invited_only();
+    let list = |query: &str| scene.server.admin("GET", &format!("/invitations{query}"), None);
+    assert_eq!(list("").json()["invitations"], json!([]));
+    let group = scene.server.admin("POST", "/groups", Some(json!({ "name": "staff" }))).json();
+    let group = group["group"]["id"].clone();
+    let at = scene.server.now().millis();
+    invite(&scene, json!({ "email": ANN, "groups": [group] }));
+    let mail = scene.mailbox.next();
+    scene.server.clock.advance(Duration::from_secs(1));
+    let made = invite(&scene, json!({ "email": "Bob@example.com", "send_mail": false, "lifetime": 60 }));
+    let link = made["link"].as_str().unwrap();
+    let answer = list("");
+    assert!(!answer.body.contains("register?") && !answer.body.contains(&link[link.len() - 20..]));
+    let all = answer.json();
+    let listed = |all: &Value, number: usize| all["invitations"][number].clone();
+    assert_eq!(all["pagination"]["total"], 2);
+    assert_eq!(listed(&all, 0), made["invitation"], "the newest first, as it was told when it was made");
+    let of_ann = listed(&all, 1);
+    let week = 7 * 86_400_000;
+    assert_eq!(
+        of_ann,
+        json!({
+            "id": of_ann["id"], "email": ANN, "is_mailed": true, "groups": [group], "roles": [], "created_at": at,
+            "expires_at": at + week, "made_by": "admin", "made_from": "127.0.0.1", "used_at": null,
+        })
+    );
+    assert_eq!(listed(&list("?limit=1&page=2").json(), 0)["email"], ANN);
+    let found = list("?search=bOB").json();
+    assert_eq!(
+        (&found["pagination"]["total"], &listed(&found, 0)["email"]),
+        (&json!(1), &json!("Bob@example.com"))
+    );
+    for bad in ["?page=0", "?state=used"] {
+        assert_eq!(list(bad).status, 400, "{bad}");
+    }
+    let browser = scene.server.browser();
+    let used = submit(&browser, &browser.get(&mail.link()), &[("given_name", "Ann"), ("password", PASSWORD)]);
+    assert_eq!(used.status, 303, "{used:?}");
+    let used_at = scene.server.now().millis();
+    assert_eq!(listed(&list("").json(), 1)["used_at"], used_at);
+    let path = format!("/invitations/{}", of_ann["id"].as_str().unwrap());
+    assert_eq!(scene.server.admin("DELETE", &path, None).status, 404, "it was used, and stays in the list");
+    scene.server.clock.advance(Duration::from_secs(60));
+    let left = list("").json();
+    assert_eq!(
+        (&left["pagination"]["total"], &listed(&left, 0)["email"]),
+        (&json!(1), &json!(ANN)),
+        "Bob's is over"
+    );
+}
+
+/// They were not kept: their ids tell when they end, and a mark that they were used or withdrawn.
+#[test]
+fn an_invitation_of_an_earlier_release_leads_in_once_and_can_be_withdrawn() {
+    let scene = invited_only();
+    let issuers = scene.server.app.issuers.load_full();
+    let issuer = issuers.by_id(&IssuerId::default_issuer()).unwrap();
+    let link = |letter: &str| {
+        let expires_at = scene.server.now() + Duration::from_secs(3_600);
+        let id = format!("{}-{}", expires_at.seconds(), letter.repeat(22));
+        let (groups, roles) = (Vec::new(), Vec::new());
+        let email = format!("{}@example.com", letter.to_lowercase());
+        let invitation = Invitation { id: id.clone(), email, is_mailed: true, groups, roles, expires_at };
+        (invitation_link(issuer, &invitation).unwrap(), format!("/invitations/{id}"))
+    };
+    let fields = [("given_name", "Ann"), ("password", PASSWORD)];
+    let ((used, used_path), (withdrawn, withdrawn_path)) = (link("A"), link("Q"));
+    let browser = scene.server.browser();
+    let page = browser.get(&used);
+    assert_eq!(submit(&browser, &page, &fields).status, 303);
+    assert_eq!(submit(&browser, &page, &fields).status, 410, "once");
+    assert_eq!(scene.server.admin("DELETE", &used_path, None).status, 404);
+    let browser = scene.server.browser();
+    let page = browser.get(&withdrawn);
+    assert_eq!(scene.server.admin("DELETE", &withdrawn_path, None).status, 204);
+    assert_eq!(scene.server.admin("DELETE", &withdrawn_path, None).status, 404);
+    assert_eq!(submit(&browser, &page, &fields).status, 410);
+    assert!(scene.user_of("a@example.com").is_some() && scene.user_of("q@example.com").is_none());
 }
 
 #[test]
@@ -106,6 +192,7 @@ fn an_invitation_ends_by_its_time_by_withdrawal_and_with_registration() {
     let path = format!("/invitations/{}", made["invitation"]["id"].as_str().unwrap());
     assert_eq!(scene.server.admin("DELETE", &path, None).status, 204);
     assert_eq!(scene.server.admin("DELETE", &path, None).status, 404);
+    assert_eq!(browser.get(&link).status, 410);
     assert_eq!(submit(&browser, &page, &[("password", PASSWORD)]).status, 410);
     invite(&scene, json!({ "email": ANN }));
     let link = scene.mailbox.next().link();

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use symbolon_app::http::csrf::INTERACTION_LIVES;
 use symbolon_app::http::{Call, Context, Failure};
 use symbolon_pages::PasskeyPrompt;
+use symbolon_protocol::authenticator::AuthenticatorSet;
 use symbolon_protocol::refusal::{Details, Reason};
 use symbolon_protocol::sign_in::passkey::{Assertion, PasskeyRefused, RelyingParty};
 use symbolon_protocol::user::User;
@@ -53,14 +54,16 @@ pub(super) fn prompt<P: Pending>(
     Ok(PasskeyPrompt { action: address(context, path, sealed), options, unknown })
 }
 
-/// A passkey that was proven on a page.
-pub(super) struct ProvenOnPage {
+/// A passkey that was proven.
+pub(super) struct ProvenPasskey {
     /// Whose it is.
     pub(super) user: Arc<User>,
     /// The credential's id, base64url.
     pub(super) credential: String,
     /// Whether it is copied between devices.
     pub(super) is_synced: bool,
+    /// What its user has enrolled.
+    pub(super) enrolled: AuthenticatorSet,
 }
 
 /// Why an answer on a page proves nothing.
@@ -79,7 +82,7 @@ pub(super) async fn prove<P: Pending>(
     call: &mut Call,
     interaction: &Interaction<P>,
     text: &str,
-) -> Result<ProvenOnPage, RefusedOnPage> {
+) -> Result<ProvenPasskey, RefusedOnPage> {
     let plainly = |failure| RefusedOnPage { failure, unknown: None };
     let malformed = |_| plainly(refused(PasskeyRefused::Malformed, Details::default()));
     let answer = serde_json::from_str(text).map_err(malformed)?;
@@ -97,23 +100,36 @@ async fn prove_answer(
     interaction: &str,
     answer: &Assertion,
     text: &str,
-) -> Result<ProvenOnPage, Failure> {
+) -> Result<ProvenPasskey, Failure> {
     let context = call.context.clone();
-    let origin = context.issuer.origin();
-    let challenge = Challenge::<OnPage>::open(&context, origin, text)?;
+    let challenge = Challenge::<OnPage>::open(&context, context.issuer.origin(), text)?;
     if challenge.ceremony.interaction != interaction {
         return Err(unknown_challenge());
     }
     let user = owner(&context, answer, None).await?.ok_or_else(|| unknown(Details::default()))?;
-    let party = relying_party(&context, origin)?;
+    prove_by(call, (&challenge, text), answer, user).await
+}
+
+/// Verifies an answer to a challenge by the passkeys of the user whom it names, and uses the challenge up.
+///
+/// # Errors
+/// 400 if the answer proves nothing, or the challenge was answered before.
+pub(super) async fn prove_by<C: Ceremony>(
+    call: &mut Call,
+    (challenge, text): (&Challenge<C>, &str),
+    answer: &Assertion,
+    user: Arc<User>,
+) -> Result<ProvenPasskey, Failure> {
+    let context = call.context.clone();
+    let party = relying_party(&context, &challenge.origin)?;
     let attempt = Attempt { context: &context, party, answer, challenge: text, user: &user };
     let verified = attempt.check().await?;
     challenge.use_up(call, text).await?;
-    let Verified { is_synced, .. } = attempt.note(verified).await?;
-    Ok(ProvenOnPage { user, credential: answer.credential_id(), is_synced })
+    let Verified { is_synced, enrolled, .. } = attempt.note(verified).await?;
+    Ok(ProvenPasskey { credential: answer.credential_id(), is_synced, enrolled: enrolled.set, user })
 }
 
-impl ProvenOnPage {
+impl ProvenPasskey {
     /// Whether the user may still sign in, and has the passkey.
     ///
     /// # Errors
@@ -157,20 +173,20 @@ pub(super) fn unknown(details: Details) -> Failure {
 }
 
 /// An answer to a challenge, and the user whom it is for.
-pub(super) struct Attempt<'a> {
-    pub(super) context: &'a Context,
-    pub(super) party: RelyingParty,
-    pub(super) answer: &'a Assertion,
-    pub(super) challenge: &'a str,
-    pub(super) user: &'a User,
+struct Attempt<'a> {
+    context: &'a Context,
+    party: RelyingParty,
+    answer: &'a Assertion,
+    challenge: &'a str,
+    user: &'a User,
 }
 
 /// A verified answer.
-pub(super) struct Verified {
+struct Verified {
     /// Whether the passkey is copied between devices.
-    pub(super) is_synced: bool,
+    is_synced: bool,
     /// What the user has enrolled, with the passkey as it is to be kept.
-    pub(super) enrolled: Enrolled,
+    enrolled: Enrolled,
     /// Whether it has to be written.
     has_changed: bool,
 }
@@ -180,7 +196,7 @@ impl Attempt<'_> {
     ///
     /// # Errors
     /// 400 if it proves nothing.
-    pub(super) async fn check(&self) -> Result<Verified, Failure> {
+    async fn check(&self) -> Result<Verified, Failure> {
         let Context { app, issuer, .. } = self.context;
         let mut enrolled = app.store.authenticators(&issuer.id, &self.user.id).await?;
         let (id, now) = (self.answer.credential_id(), app.now());
@@ -201,7 +217,7 @@ impl Attempt<'_> {
     ///
     /// # Errors
     /// As [`check`](Self::check).
-    pub(super) async fn note(&self, verified: Verified) -> Result<Verified, Failure> {
+    async fn note(&self, verified: Verified) -> Result<Verified, Failure> {
         let Context { app, issuer, .. } = self.context;
         let mut verified = verified;
         for _ in 0..2 {

@@ -22,13 +22,18 @@ pub(crate) trait Ceremony: Serialize + DeserializeOwned {
     const PURPOSE: &'static str;
     /// How long it may be answered.
     const LIVES: Duration = CHALLENGE_LIVES;
+
+    /// The error for one that cannot be answered, or not any more.
+    fn unknown() -> Failure {
+        unknown()
+    }
 }
 
 /// A challenge, opened.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Challenge<C> {
     /// The origin of the page that asked for it.
-    origin: String,
+    pub(crate) origin: String,
     begun_at: Timestamp,
     /// What it was made for.
     pub(crate) ceremony: C,
@@ -52,10 +57,10 @@ impl<C: Ceremony> Challenge<C> {
     /// # Errors
     /// 400: it is not this issuer's, is for something else, too old, or was given to another page.
     pub(crate) fn open(context: &Context, origin: &str, text: &str) -> Result<Self, Failure> {
-        let opened = context.issuer.interactions.open(C::PURPOSE, text).map_err(|_| unknown())?;
-        let challenge: Self = serde_json::from_slice(opened.expose()).map_err(|_| unknown())?;
+        let opened = context.issuer.interactions.open(C::PURPOSE, text).map_err(|_| C::unknown())?;
+        let challenge: Self = serde_json::from_slice(opened.expose()).map_err(|_| C::unknown())?;
         let is_alive = context.app.now().since(challenge.begun_at) < C::LIVES;
-        if is_alive && challenge.origin == origin { Ok(challenge) } else { Err(unknown()) }
+        if is_alive && challenge.origin == origin { Ok(challenge) } else { Err(C::unknown()) }
     }
 
     /// Uses it up, once the answer is verified: of many that bring the same answer, one goes on.
@@ -68,7 +73,7 @@ impl<C: Ceremony> Challenge<C> {
         let until = self.begun_at + C::LIVES;
         match use_once((&context.app, &context.issuer), MARK, &name, until, durable).await? {
             true => Ok(()),
-            false => Err(unknown()),
+            false => Err(C::unknown()),
         }
     }
 }

@@ -10,7 +10,7 @@ use symbolon_protocol::sign_in::{Factor, Proven};
 
 use crate::login_form::{self, LoginForm, Opened};
 use crate::login_page::{self, Shown};
-use crate::passkey_attempt::{self, ProvenOnPage, RefusedOnPage};
+use crate::passkey_attempt::{self, ProvenPasskey, RefusedOnPage};
 use crate::session_begin::{SignIn, begin_for};
 use crate::signed_in::signed_in;
 use symbolon_app::audit::{Actor, RefusedRequest};
@@ -38,7 +38,7 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
     }
 }
 
-async fn begin(call: &mut Call, form: LoginForm, by: &ProvenOnPage) -> Result<Response, Failure> {
+async fn begin(call: &mut Call, form: LoginForm, by: &ProvenPasskey) -> Result<Response, Failure> {
     let context = call.context.clone();
     let proven = Proven::by(Factor::Passkey { is_synced: by.is_synced }, context.app.now());
     let client = form.asking.client_id();

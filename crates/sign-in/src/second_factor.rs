@@ -23,10 +23,10 @@ use crate::first_factor::{FirstFactor, Proof, Takes};
 use crate::interaction::{Interaction, Page, PendingAuthorization, session_of};
 use crate::login_page::append;
 use crate::requesting_client::Asking;
-use crate::second_factor_attempt::{Attempt, Refused};
+use crate::second_factor_attempt::{Attempt, Refused, again};
 use crate::session_begin::Begun;
 use crate::signed_in::signed_in;
-use crate::{remembered_device, second_factor_page, second_factor_setup};
+use crate::{passkey_attempt, remembered_device, second_factor_page, second_factor_setup};
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure};
@@ -53,13 +53,30 @@ pub(super) async fn assess(
 ) -> Result<Assessed, Failure> {
     let Context { app, issuer, .. } = &call.context;
     let set = app.store.authenticators(&issuer.id, &user.id).await?.set;
+    // Whoever comes for the account pages is about to change what proves who they are: that needs the factor itself.
+    let takes_remembered = client.is_some();
+    assess_enrolled(call, client, user, (proven, set), takes_remembered).await
+}
+
+/// The same for a user who has enrolled these authenticators. `takes_remembered`: whether a remembered device may stand in for
+/// the second factor.
+///
+/// # Errors
+/// [`Failure`]: the store is out of reach.
+pub(super) async fn assess_enrolled(
+    call: &mut Call,
+    client: Option<&Arc<Client>>,
+    user: &User,
+    (proven, set): (Proven, AuthenticatorSet),
+    takes_remembered: bool,
+) -> Result<Assessed, Failure> {
+    let Context { app, issuer, .. } = &call.context;
     let settings = issuer.settings.load_full();
     let asked = client.map_or(settings.second_factor, |client| settings.second_factor_for(&client.settings));
     let (policy, now) = (Policy { needs_second_factor: asked == SecondFactor::Required }, app.now());
     let step = next_step(&proven, policy, &set);
-    // Whoever comes for the account pages is about to change what proves who they are: that needs the factor itself.
     if matches!(step, Step::Prove(_))
-        && client.is_some()
+        && takes_remembered
         && remembered_device::days(issuer) > 0
         && remembered_device::is_remembered(call, &user.id, &set).await?
     {
@@ -124,13 +141,15 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
     }
     let context = call.context.clone();
     let present = present.filter(|(_, session)| first.is_session(session)).map(|(id, _)| id);
-    let attempt = Attempt { context: &context, asking: &asking, first: &first, session: present };
+    let attempt = Attempt { context: &context, client: asking.client_id(), first: &first, session: present };
     let code = params.get("code")?.unwrap_or_default();
     if let Some(secret) = first.new_secret() {
-        return second_factor_setup::submit(call, interaction, (&attempt, &secret), code).await;
+        return second_factor_setup::submit(call, interaction, (&attempt, &asking, &secret), code).await;
     }
     let proven = match params.get("credential")?.filter(|credential| !credential.is_empty()) {
-        Some(credential) => attempt.check_passkey(call, &interaction, credential).await?,
+        Some(credential) => {
+            attempt.check_passkey(passkey_attempt::prove(call, &interaction, credential)).await?
+        }
         None => attempt.check(code).await?.map_err(Refused::from),
     };
     match proven {
@@ -138,7 +157,7 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
             let remember = params.get("remember")? == Some("true");
             complete(call, interaction, &attempt, (&proven, remember)).await
         }
-        Err(refused) => attempt.again(&interaction, refused).await,
+        Err(refused) => again(&context, &interaction, &asking, refused).await,
     }
 }
 
@@ -149,7 +168,7 @@ async fn complete(
     attempt: &Attempt<'_>,
     (proven, remember): (&Proven, bool),
 ) -> Result<Response, Failure> {
-    let Some(begun) = attempt.sign_in(call, &interaction, proven).await? else {
+    let Some(begun) = attempt.sign_in(call, Some(&interaction), proven).await? else {
         return resume_without_proof(call, interaction).await;
     };
     let cookie = match remember {

@@ -15,10 +15,10 @@ use symbolon_store::port::AuthenticatorUpdate;
 
 use crate::first_factor::{FirstFactor, Proof};
 use crate::interaction::{Interaction, PendingAuthorization};
-use crate::passkey_attempt::{self, RefusedOnPage};
+use crate::passkey_attempt::{ProvenPasskey, RefusedOnPage};
 use crate::refusal_pause::refusal_pause;
 use crate::requesting_client::Asking;
-use crate::session_begin::{Begun, SignIn, begin_for};
+use crate::session_begin::{Begun, SignIn, begin_for, begin_if};
 use crate::{email_code_attempt, second_factor_page};
 use symbolon_app::audit::{Actor, RefusedRequest};
 use symbolon_app::http::{Call, Context, Failure};
@@ -34,7 +34,8 @@ const TRIES: usize = 3;
 /// An attempt at a second factor.
 pub(super) struct Attempt<'a> {
     pub(super) context: &'a Context,
-    pub(super) asking: &'a Asking,
+    /// The client that asks for the sign-in, if one does.
+    pub(super) client: Option<&'a ClientId>,
     pub(super) first: &'a FirstFactor,
     /// The browser's session, if that is the first factor.
     pub(super) session: Option<SessionId>,
@@ -60,28 +61,26 @@ impl Attempt<'_> {
     /// # Errors
     /// [`Failure`]: the store is out of reach.
     pub(super) async fn check(&self, typed: &str) -> Result<Result<Proven, SecondFactorError>, Failure> {
-        let client = self.asking.client_id();
-        let factor = use_code(self.context, &self.first.user, typed, client).await?;
+        let factor = use_code(self.context, &self.first.user, typed, self.client).await?;
         let now = self.context.app.now();
         Ok(factor.map(|factor| self.first.proven().and(factor, now)))
     }
 
-    /// What is proven with a passkey of the same person.
+    /// What is proven with a passkey of the same person. `proving`: verifies its answer; begun only if the attempt is not one too
+    /// many.
     ///
     /// # Errors
     /// [`Failure`]: the store is out of reach.
     pub(super) async fn check_passkey(
         &self,
-        call: &mut Call,
-        interaction: &Interaction<PendingAuthorization>,
-        credential: &str,
+        proving: impl Future<Output = Result<ProvenPasskey, RefusedOnPage>>,
     ) -> Result<Result<Proven, Refused>, Failure> {
         let Context { app, issuer, .. } = self.context;
         let user = &self.first.user;
         if let Err(error) = self.begin() {
             return Ok(Err(error.into()));
         }
-        match passkey_attempt::prove(call, interaction, credential).await {
+        match proving.await {
             Ok(by) if by.user.id == *user => {
                 app.rate_limits.right_second_factor(&issuer.id, user);
                 let factor = Factor::Passkey { is_synced: by.is_synced };
@@ -111,31 +110,33 @@ impl Attempt<'_> {
 
     /// Notes an attempt that proved nothing, in the audit log too.
     fn failed(&self, refusal: Refusal) {
-        let request = RefusedRequest::anonymous(refusal, self.asking.client_id());
+        let request = RefusedRequest::anonymous(refusal, self.client);
         self.context.sign_in_failed(RefusedRequest { actor: Actor::User, ..request });
     }
 
     fn refused(&self, reason: Reason) {
         let refusal = Refusal::about(reason, Details::of_user(&self.first.user));
-        self.context.refused(RefusedRequest::anonymous(refusal, self.asking.client_id()));
+        self.context.refused(RefusedRequest::anonymous(refusal, self.client));
     }
 
-    /// Begins the session of the interaction; `None` if the password is no longer the one that was proven, or the user may
-    /// not sign in.
+    /// Begins the session of the interaction, or without one a session of its own; `None` if the password is no longer the one
+    /// that was proven, or the user may not sign in.
     ///
     /// # Errors
     /// [`Failure`]: the store is out of reach.
     pub(super) async fn sign_in(
         &self,
         call: &mut Call,
-        interaction: &Interaction<PendingAuthorization>,
+        interaction: Option<&Interaction<PendingAuthorization>>,
         proven: &Proven,
     ) -> Result<Option<Begun>, Failure> {
         let Context { app, issuer, .. } = self.context;
         let Some(user) = app.store.user(&issuer.id, &self.first.user).await? else { return Ok(None) };
-        let client = self.asking.client_id();
-        let sign_in = SignIn { user: &user, amr: proven.amr(), client };
-        let begun = begin_for(call, interaction, sign_in, || self.is_still()).await?;
+        let sign_in = SignIn { user: &user, amr: proven.amr(), client: self.client };
+        let begun = match interaction {
+            Some(interaction) => begin_for(call, interaction, sign_in, || self.is_still()).await?,
+            None => begin_if(call, sign_in, || self.is_still()).await?,
+        };
         if begun.is_none() {
             self.refused(Reason::SignInOvertaken);
         }
@@ -169,22 +170,23 @@ impl Attempt<'_> {
         };
         Ok(is_same && app.store.user(&issuer.id, user).await?.is_some_and(|user| user.may_sign_in()))
     }
+}
 
-    /// The page again, with what was wrong.
-    ///
-    /// # Errors
-    /// [`Failure`]: the page cannot be rendered.
-    pub(super) async fn again(
-        &self,
-        interaction: &Interaction<PendingAuthorization>,
-        refused: impl Into<Refused>,
-    ) -> Result<Response, Failure> {
-        let Refused { error, unknown_passkey } = refused.into();
-        if matches!(error, SecondFactorError::TooManyAttempts { .. }) {
-            tokio::time::sleep(refusal_pause(&*self.context.app.random)).await;
-        }
-        second_factor_page::page(self.context, interaction, self.asking, (Some(error), unknown_passkey))
+/// The page again, with what was wrong.
+///
+/// # Errors
+/// [`Failure`]: the page cannot be rendered.
+pub(super) async fn again(
+    context: &Context,
+    interaction: &Interaction<PendingAuthorization>,
+    asking: &Asking,
+    refused: impl Into<Refused>,
+) -> Result<Response, Failure> {
+    let Refused { error, unknown_passkey } = refused.into();
+    if matches!(error, SecondFactorError::TooManyAttempts { .. }) {
+        tokio::time::sleep(refusal_pause(&*context.app.random)).await;
     }
+    second_factor_page::page(context, interaction, asking, (Some(error), unknown_passkey))
 }
 
 /// The factor that a code of a user proves. The code is used up.

@@ -12,7 +12,8 @@ use symbolon_store::port::AuthenticatorUpdate;
 
 use crate::interaction::{Interaction, PendingAuthorization, address};
 use crate::login_page::{self, append};
-use crate::second_factor_attempt::{Attempt, seal_secret};
+use crate::requesting_client::Asking;
+use crate::second_factor_attempt::{Attempt, again, seal_secret};
 use crate::{credential_news, upstream_logout};
 use symbolon_app::http::{Call, Context, Failure, Policy, html};
 
@@ -23,7 +24,7 @@ use symbolon_app::http::{Call, Context, Failure, Policy, html};
 pub(super) async fn submit(
     call: &mut Call,
     mut interaction: Interaction<PendingAuthorization>,
-    (attempt, secret): (&Attempt<'_>, &TotpSecret),
+    (attempt, asking, secret): (&Attempt<'_>, &Asking, &TotpSecret),
     code: &str,
 ) -> Result<Response, Failure> {
     let context = attempt.context;
@@ -31,13 +32,13 @@ pub(super) async fn submit(
     let (user, now) = (&attempt.first.user, app.now());
     let Some(last_step) = secret.accepted_step(code, 0, now) else {
         // Nothing can be guessed here: whoever sees the page has the secret.
-        return attempt.again(&interaction, SecondFactorError::Wrong).await;
+        return again(context, &interaction, asking, SecondFactorError::Wrong).await;
     };
     let enrolled = app.store.authenticators(&issuer.id, user).await?;
     // One was set up in another tab meanwhile; or the password was changed, and whoever knows the old one must not leave a
     // generator behind.
     if enrolled.set.totp.is_some() || !attempt.is_still().await? {
-        return begin_again(attempt, interaction);
+        return begin_again(context, asking, interaction);
     }
     let (stored, shown) = recovery_code::draw(user, &issuer.sign_in_key, &*app.random);
     let totp = Totp { secret: seal_secret(issuer, user, secret)?, added_at: now, last_step };
@@ -46,21 +47,21 @@ pub(super) async fn submit(
     set.recovery_codes = stored;
     let written = app.store.put_authenticators(&issuer.id, user, enrolled.revision, &set).await?;
     if written != AuthenticatorUpdate::Written {
-        return begin_again(attempt, interaction);
+        return begin_again(context, asking, interaction);
     }
-    context.audit(Event::TotpAdded, Some(user), attempt.asking.client_id());
+    context.audit(Event::TotpAdded, Some(user), attempt.client);
     if let Some(owner) = app.store.user(&issuer.id, user).await? {
         credential_news::tell(context, &call.received, &owner, Message::NewGenerator { at: now }).await;
     }
     let proven = attempt.first.proven().and(Factor::Totp, now);
-    let Some(begun) = attempt.sign_in(call, &interaction, &proven).await? else {
-        return begin_again(attempt, interaction);
+    let Some(begun) = attempt.sign_in(call, Some(&interaction), &proven).await? else {
+        return begin_again(context, asking, interaction);
     };
     interaction.pending.first_factor = None;
     interaction.pending.signed_in_at = Some(begun.session.auth_time);
     interaction.pending.wants = AnotherAccount::No;
     let sealed = interaction.seal(context)?;
-    let look = attempt.asking.appearance(context);
+    let look = asking.appearance(context);
     let page = RecoveryCodesPage {
         language: interaction.language,
         issuer_name: look.name,
@@ -84,9 +85,10 @@ pub(super) async fn submit(
 
 /// The login page: the password is asked for again.
 fn begin_again(
-    attempt: &Attempt<'_>,
+    context: &Context,
+    asking: &Asking,
     mut interaction: Interaction<PendingAuthorization>,
 ) -> Result<Response, Failure> {
     interaction.pending.first_factor = None;
-    login_page::page(attempt.context, &interaction, attempt.asking, None, None)
+    login_page::page(context, &interaction, asking, None, None)
 }

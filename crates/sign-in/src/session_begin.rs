@@ -44,13 +44,25 @@ impl Begun {
 ///
 /// # Errors
 /// [`Failure`]: the store is out of reach.
-pub(super) async fn begin(call: &mut Call, user: &User, amr: Amr) -> Result<Option<Begun>, Failure> {
+pub(super) async fn begin(call: &mut Call, sign_in: SignIn<'_>) -> Result<Option<Begun>, Failure> {
     let context = call.context.clone();
-    let Context { app, issuer, .. } = &context;
-    let id = drawn_id(&context);
+    let (Context { app, issuer, .. }, user) = (&context, sign_in.user);
     let is_still =
         async || Ok(app.store.user(&issuer.id, &user.id).await?.is_some_and(|user| user.may_sign_in()));
-    open(call, id, SignIn { user, amr, client: None }, is_still).await
+    begin_if(call, sign_in, is_still).await
+}
+
+/// Begins a session like [`begin`], if what was proven still holds when it is stored. `None` and `is_still`: as of [`open`].
+///
+/// # Errors
+/// [`Failure`]: the store is out of reach.
+pub(super) async fn begin_if(
+    call: &mut Call,
+    sign_in: SignIn<'_>,
+    is_still: impl AsyncFnOnce() -> Result<bool, Failure>,
+) -> Result<Option<Begun>, Failure> {
+    let id = drawn_id(&call.context);
+    open(call, id, sign_in, is_still).await
 }
 
 /// Goes on with the browser's session, in which its person has proven one more factor, under a new id. `None` if it has ended

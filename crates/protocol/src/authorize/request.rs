@@ -420,7 +420,7 @@ fn max_age(sent: &Sent<'_>, client: &Client) -> Result<Option<u64>, OAuthError> 
 
 /// OpenID Connect Registration 2: `acr_values` overrides `default_acr_values`.
 fn requested_acr(sent: &Sent<'_>, client: &Client) -> RequestedAcr {
-    sent.acr_values.value().map_or(client.default_acr_values, RequestedAcr::parse)
+    RequestedAcr::requested(sent.acr_values.value(), client.default_acr_values)
 }
 
 fn nonce<'p>(sent: &Sent<'p>) -> Result<Option<&'p str>, OAuthError> {

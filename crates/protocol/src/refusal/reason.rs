@@ -288,8 +288,8 @@ reasons! {
             "Too many passwords waited to be checked."
             "Try again. If it lasts, give the provider more processors, or raise `argon2.queue`.";
         SignInFormExpired "sign_in_form_expired"
-            "The login form was not accepted: it is too old, or its cookie is missing, or it came from another site."
-            "Let the person send the form again. If it lasts, look whether the browser keeps the provider's cookies and a proxy changes `Origin` or `Host`.";
+            "The login form, or the challenge of the login API's second step, was not accepted: it is too old, or its cookie is missing, or it came from another site, or it was answered already."
+            "Let the person send the form again, or begin again in the application. If it lasts, look whether the browser keeps the provider's cookies and a proxy changes `Origin` or `Host`.";
         SignInMethodOff "sign_in_method_off"
             "Somebody tried to sign in by a method that the issuer does not offer."
             "Add it to the issuer's setting `sign_in_methods`, or let the person reload the page: it shows those that are offered.";
@@ -352,7 +352,7 @@ reasons! {
             "Remove passkeys that are not used any more. An account can have passkeys if its id has 64 characters at most.";
         SecondFactorNeeded "second_factor_needed"
             "The user, the issuer or the client requires a second factor, and the sign-in had only one."
-            "Let the person sign in at the login page; a silent request cannot ask for it.";
+            "Let the person sign in at the login page, or set a second factor up at `/account/security`; a silent request cannot ask for it.";
         SignInOvertaken "sign_in_overtaken"
             "While the password was being checked it was changed, or the user was deactivated or deleted."
             "Sign in again with the new password.";

@@ -78,6 +78,12 @@ impl RequestedAcr {
         asked
     }
 
+    /// The classes that a request asks for: those of its `acr_values`, else those that its client registered as
+    /// `default_acr_values` (OpenID Connect Registration 2).
+    pub fn requested(acr_values: Option<&str>, registered: Self) -> Self {
+        acr_values.map_or(registered, Self::parse)
+    }
+
     fn add(&mut self, class: Acr) {
         if !self.0.contains(&Some(class))
             && let Some(free) = self.0.iter_mut().find(|place| place.is_none())

@@ -4,16 +4,19 @@ use axum::response::Response;
 use http::header;
 use serde::Deserialize;
 use serde_json::{Map, json};
+use symbolon_protocol::id::ClientId;
+use symbolon_protocol::precis::login_key;
 use symbolon_protocol::refusal::{Details, Reason, Refusal};
 use symbolon_protocol::sign_in::email_code::{EmailCode, LIVES};
 use symbolon_protocol::sign_in::method::SignInMethod;
 use symbolon_protocol::sign_in::{Factor, Proven};
 
-use super::answer::{ok, signed_in};
+use super::answer::{FirstStep, Wanted, ok, signed_in};
 use super::{allowed_origin, body, email, offered};
 use crate::email_code_attempt::{
     CodeRequest, MARK, details, failed, forget, has_try, mail_to, reason_of, recipient, remember, sent,
 };
+use crate::first_factor::Proof;
 use crate::passkey_challenge::unproven;
 use symbolon_app::email_code;
 use symbolon_app::http::{Call, Context, Failure};
@@ -26,6 +29,8 @@ const NOT_ACCEPTED: &str = "the code is wrong, or no longer valid";
 struct Typed {
     email: String,
     code: String,
+    client_id: Option<ClientId>,
+    acr_values: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -64,10 +69,11 @@ pub(super) async fn send(call: &mut Call) -> Result<Response, Failure> {
 /// # Errors
 /// [`Failure`]
 pub(super) async fn verify(call: &mut Call) -> Result<Response, Failure> {
-    allowed_origin(call)?;
+    let origin = allowed_origin(call)?;
     offered(call, SignInMethod::EmailCode)?;
     let typed: Typed = body(call)?;
     let address = email(&typed.email)?;
+    let wanted = Wanted::of(call, typed.client_id.as_ref(), typed.acr_values.as_deref()).await?;
     let context = call.context.clone();
     let Context { app, issuer, remote, .. } = &context;
     let Some(sent) = sent(&call.received.headers, issuer) else {
@@ -86,7 +92,7 @@ pub(super) async fn verify(call: &mut Call) -> Result<Response, Failure> {
     }
     if let Err(why) = sent.check(EmailCode::parse(&typed.code).as_ref(), &issuer.sign_in_key) {
         app.rate_limits.failed_login(&issuer.id, address, *remote, now);
-        failed(&context, reason_of(why), address, None);
+        failed(&context, reason_of(why), address, typed.client_id.as_ref());
         return Ok(unproven(reason_of(why), NOT_ACCEPTED, Details::default()).into_json());
     }
     let (mark, until) = (sent.use_mark(), sent.expires_at());
@@ -97,8 +103,13 @@ pub(super) async fn verify(call: &mut Call) -> Result<Response, Failure> {
     app.rate_limits.right_password(&issuer.id, address, *remote, now);
     app.rate_limits.right_mailed_code(*remote);
     let enrolled = app.store.authenticators(&issuer.id, &user.id).await?.set;
-    let proven = Proven::by(Factor::EmailCode, now);
-    let mut response = signed_in(call, &user, (&proven, &enrolled), json!({ "success": true })).await?;
+    let first = FirstStep {
+        proven: Proven::by(Factor::EmailCode, now),
+        proof: Some(Proof::EmailCode { address: login_key(user.email.as_deref().unwrap_or(address).trim()) }),
+        enrolled,
+    };
+    let about = json!({ "success": true });
+    let mut response = signed_in(call, (&origin, &wanted), (&user, first), about).await?;
     drop(in_flight);
     forget(call, &mut response);
     Ok(response)

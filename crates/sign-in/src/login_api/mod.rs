@@ -8,6 +8,7 @@ mod answer;
 mod email_code;
 mod passkey_login;
 mod passkey_registration;
+mod second_factor;
 
 use serde::de::DeserializeOwned;
 use symbolon_app::http::methods::POST;
@@ -24,8 +25,8 @@ const LONGEST_EMAIL: usize = 254;
 /// The longest name of a person, in bytes.
 const LONGEST_NAME: usize = 200;
 
-/// The rows of the login API. Each endpoint has two paths, because its first clients know it by either.
-pub static LOGIN_API: [Endpoint; 12] = [
+/// The rows of the login API. The endpoints of its first clients have two paths, because they are known by either.
+pub static LOGIN_API: [Endpoint; 13] = [
     row("/api/auth/email-code/send", |call| Box::pin(email_code::send(call))),
     row("/api/auth/email-codes/send", |call| Box::pin(email_code::send(call))),
     row("/api/auth/email-code/verify", |call| Box::pin(email_code::verify(call))),
@@ -38,6 +39,7 @@ pub static LOGIN_API: [Endpoint; 12] = [
     row("/api/auth/passkeys/register/options", |call| Box::pin(passkey_registration::options(call))),
     row("/api/auth/passkey/register/verify", |call| Box::pin(passkey_registration::verify(call))),
     row("/api/auth/passkeys/register/verify", |call| Box::pin(passkey_registration::verify(call))),
+    row("/api/auth/second-factor/verify", |call| Box::pin(second_factor::verify(call))),
 ];
 
 const fn row(path: &'static str, handler: Handler) -> Endpoint {

@@ -3,15 +3,15 @@
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use symbolon_protocol::id::UserId;
+use symbolon_protocol::id::{ClientId, UserId};
 use symbolon_protocol::refusal::Details;
 use symbolon_protocol::sign_in::method::SignInMethod;
 use symbolon_protocol::sign_in::passkey::{Assertion, imagined_credential};
 use symbolon_protocol::sign_in::{Factor, Proven};
 
-use super::answer::{ok, signed_in};
+use super::answer::{FirstStep, Wanted, ok, signed_in};
 use super::{allowed_origin, body, email, offered};
-use crate::passkey_attempt::{Attempt, Verified, owner, unknown};
+use crate::passkey_attempt::{ProvenPasskey, owner, prove_by, unknown};
 use crate::passkey_challenge::{Ceremony, Challenge, refused, relying_party};
 use symbolon_app::http::{Call, Context, Failure};
 
@@ -70,6 +70,8 @@ struct Answered {
     #[serde(rename = "challengeId")]
     challenge_id: String,
     credential: Value,
+    client_id: Option<ClientId>,
+    acr_values: Option<String>,
 }
 
 /// `POST /api/auth/passkey/login/verify`
@@ -79,23 +81,18 @@ struct Answered {
 pub(super) async fn verify(call: &mut Call) -> Result<Response, Failure> {
     let origin = allowed_origin(call)?;
     offered(call, SignInMethod::Passkey)?;
-    let Answered { challenge_id, credential } = body(call)?;
+    let Answered { challenge_id, credential, client_id, acr_values } = body(call)?;
+    let wanted = Wanted::of(call, client_id.as_ref(), acr_values.as_deref()).await?;
     let context = call.context.clone();
     let answer = Assertion::parse(credential).map_err(|why| refused(why, Details::default()))?;
     let challenge = Challenge::<SigningIn>::open(&context, &origin, &challenge_id)?;
     let Some(user) = owner(&context, &answer, challenge.ceremony.email.as_deref()).await? else {
         return Err(unknown(Details::default()));
     };
-    let attempt = Attempt {
-        context: &context,
-        party: relying_party(&context, &origin)?,
-        answer: &answer,
-        challenge: &challenge_id,
-        user: &user,
-    };
-    let verified = attempt.check().await?;
-    challenge.use_up(call, &challenge_id).await?;
-    let Verified { is_synced, enrolled, .. } = attempt.note(verified).await?;
+    let by = prove_by(call, (&challenge, &challenge_id), &answer, user).await?;
+    let ProvenPasskey { user, is_synced, enrolled, .. } = by;
     let proven = Proven::by(Factor::Passkey { is_synced }, context.app.now());
-    signed_in(call, &user, (&proven, &enrolled.set), json!({ "verified": true })).await
+    // Two factors at once.
+    let first = FirstStep { proven, proof: None, enrolled };
+    signed_in(call, (&origin, &wanted), (&user, first), json!({ "verified": true })).await
 }

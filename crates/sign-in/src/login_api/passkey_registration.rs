@@ -21,7 +21,7 @@ use symbolon_protocol::sign_in::{Factor, Proven};
 use symbolon_protocol::user::{Profile, User};
 use symbolon_store::port::{Created, Enrolled};
 
-use super::answer::{ok, signed_in, told};
+use super::answer::{FirstStep, Wanted, ok, signed_in, told};
 use super::{allowed_origin, body, email, offered, person};
 use crate::credential_news;
 use crate::interaction::session_of;
@@ -138,7 +138,8 @@ pub(super) async fn verify(call: &mut Call) -> Result<Response, Failure> {
         return Ok(ok(told(&user, about)));
     }
     let proven = Proven::by(Factor::Passkey { is_synced: added.is_synced }, context.app.now());
-    signed_in(call, &user, (&proven, &enrolled), about).await
+    let first = FirstStep { proven, proof: None, enrolled };
+    signed_in(call, (&origin, &Wanted::default()), (&user, first), about).await
 }
 
 /// The user that a request names; both names must be the same one's.

@@ -25,7 +25,7 @@ use crate::interaction::{Interaction, root};
 use crate::login_page::append;
 use crate::notice_page::notice;
 use crate::requesting_client::Asking;
-use crate::session_begin;
+use crate::session_begin::{self, SignIn};
 use crate::signed_in::signed_in;
 use crate::user_change::give_up_claim;
 use crate::{code_attempt, login_page, onward};
@@ -166,7 +166,7 @@ pub(super) async fn sign_in(
         return Ok(onward::lead(&call.received, &to, interaction.browser.cookie(&context.issuer)));
     }
     let amr = Proven::by(Factor::EmailCode, context.app.now()).amr();
-    let Some(begun) = session_begin::begin(call, user, amr).await? else {
+    let Some(begun) = session_begin::begin(call, SignIn { user, amr, client: None }).await? else {
         // Deactivated in the meantime.
         return Ok(redirect(true, &root(&context)));
     };

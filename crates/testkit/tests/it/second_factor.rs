@@ -18,7 +18,7 @@ const PATH: &str = "/login/second-factor";
 /// A generator of codes, and what its owner keeps on paper.
 pub(crate) struct Phone {
     secret: SecretBytes,
-    recovery_codes: Vec<String>,
+    pub(crate) recovery_codes: Vec<String>,
 }
 
 impl Phone {

@@ -3,11 +3,8 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use symbolon_protocol::authenticator::{AuthenticatorSet, Totp};
-use symbolon_protocol::id::{IssuerId, UserId};
 use symbolon_protocol::refusal::Reason;
-use symbolon_store::port::AuthenticatorUpdate;
-use symbolon_testkit::{Answer, Authenticator, Browser, Flaw, TestServer};
+use symbolon_testkit::{Answer, Authenticator, Browser, Flaw, RelyingParty, TestServer};
 
 use super::{Case, explained, run};
 
@@ -21,12 +18,11 @@ fn send(server: &TestServer, browser: &Browser, id: &str, path: &str, body: &Val
 }
 
 /// A sign-in code for an address, and the browser that it belongs to.
-fn code(server: &TestServer, email: &str) -> (String, String, Browser) {
+fn code(server: &TestServer, email: &str) -> (String, Browser) {
     let told = server.admin("POST", "/test/email-codes", Some(json!({ "email": email }))).json();
     let browser = server.browser();
     browser.set_cookie("authrim_otp_session", told["otpSessionId"].as_str().unwrap());
-    let text = |name: &str| told[name].as_str().unwrap().to_owned();
-    (text("code"), text("userId"), browser)
+    (told["code"].as_str().unwrap().to_owned(), browser)
 }
 
 fn verify(server: &TestServer, browser: &Browser, id: &str, email: &str, code: &str) -> Answer {
@@ -66,7 +62,7 @@ pub(super) const CASES: [Case<TestServer>; 16] = [
         server.browser().send("POST", "/api/auth/passkey/login/options", &headers, b"{}")
     }),
     Case::new(Reason::EmailCodeWrong, UNPROVEN, &[], |server, id| {
-        let (code, _, browser) = code(server, "wrong@example.com");
+        let (code, browser) = code(server, "wrong@example.com");
         let other = if code == "000000" { "000001" } else { "000000" };
         let answer = verify(server, &browser, id, "wrong@example.com", other);
         let failure = explained(server, "", id);
@@ -74,33 +70,33 @@ pub(super) const CASES: [Case<TestServer>; 16] = [
         answer
     }),
     Case::new(Reason::EmailCodeExpired, UNPROVEN, &[], |server, id| {
-        let (code, _, browser) = code(server, "late@example.com");
+        let (code, browser) = code(server, "late@example.com");
         server.clock.advance(Duration::from_secs(300));
         verify(server, &browser, id, "late@example.com", &code)
     }),
     Case::new(Reason::EmailCodeOtherAddress, UNPROVEN, &[], |server, id| {
-        let (code, _, browser) = code(server, "one@example.com");
+        let (code, browser) = code(server, "one@example.com");
         verify(server, &browser, id, "two@example.com", &code)
     }),
     Case::new(Reason::EmailCodeUsedUp, UNPROVEN, &[], |server, id| {
-        let (code, _, browser) = code(server, "used@example.com");
+        let (code, browser) = code(server, "used@example.com");
         let kept = browser.cookie("authrim_otp_session").unwrap();
         assert_eq!(verify(server, &browser, "", "used@example.com", &code).status, 200);
         browser.set_cookie("authrim_otp_session", &kept);
         verify(server, &browser, id, "used@example.com", &code)
     }),
     Case::new(Reason::EmailCodeOtherBrowser, UNPROVEN, &[], |server, id| {
-        let (code, _, _) = code(server, "other@example.com");
+        let (code, _) = code(server, "other@example.com");
         verify(server, &server.browser(), id, "other@example.com", &code)
     }),
     Case::new(Reason::SecondFactorNeeded, FORBIDDEN, &[], |server, id| {
-        let (code, user, browser) = code(server, "strong@example.com");
-        let totp = Totp { secret: "sealed".into(), added_at: server.now(), last_step: 0 };
-        let set = AuthenticatorSet { totp: Some(totp), ..AuthenticatorSet::default() };
-        let (issuer, user) = (IssuerId::default_issuer(), UserId::parse(&user).unwrap());
-        let put = server.block_on(server.app.store.put_authenticators(&issuer, &user, 0, &set));
-        assert_eq!(put.unwrap(), AuthenticatorUpdate::Written);
-        verify(server, &browser, id, "strong@example.com", &code)
+        let (code, browser) = code(server, "weak@example.com");
+        let strict = json!({ "settings": { "second_factor": "required" } });
+        let client = RelyingParty::register(server, strict).client_id;
+        let body = json!({ "email": "weak@example.com", "code": code, "client_id": client });
+        let answer = send(server, &browser, id, "/email-code/verify", &body);
+        assert!(answer.body.contains("/account/security"), "{answer:?}");
+        answer
     }),
     Case::new(Reason::PasskeyChallengeUnknown, UNPROVEN, &[], |server, id| {
         let mut passkey = Authenticator::new(&server.issuer);

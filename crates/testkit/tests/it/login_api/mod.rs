@@ -2,6 +2,7 @@
 
 mod email_code;
 pub(crate) mod passkey;
+mod second_factor;
 
 use serde_json::{Value, json};
 use symbolon_protocol::id::{IssuerId, UserId};
@@ -102,6 +103,7 @@ fn bad_bodies_get_a_clear_answer() {
         "/passkeys/login/verify",
         "/passkeys/register/options",
         "/passkey/register/verify",
+        "/second-factor/verify",
     ] {
         let path = format!("/api/auth{path}");
         let origin = ("origin", server.issuer.as_str());

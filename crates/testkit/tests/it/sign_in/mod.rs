@@ -30,7 +30,7 @@ fn options(page: &Answer) -> Value {
 }
 
 /// A passkey of the user `other`, added by the login API right after a sign-in.
-fn passkey_of_other(scene: &Scene) -> Authenticator {
+pub(crate) fn passkey_of_other(scene: &Scene) -> Authenticator {
     let browser = scene.server.browser();
     let page = scene.at_login(&browser, &scene.rp.authorization_request());
     assert_eq!(Scene::sign_in(&browser, &page, OTHER, PASSWORD).status, 303);

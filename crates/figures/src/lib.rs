@@ -46,6 +46,8 @@ pub enum StoreKind {
     Revocation,
     /// Used client assertions (replay marks).
     Assertion,
+    /// Codes sent by e-mail: to whom, and what became of their tries.
+    EmailCode,
     /// Registered clients.
     Client,
     /// Users and their credentials.
@@ -70,13 +72,14 @@ pub enum StoreKind {
 
 impl StoreKind {
     /// Every kind, in the order of the exposition.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Code,
         Self::Session,
         Self::Challenge,
         Self::Refresh,
         Self::Revocation,
         Self::Assertion,
+        Self::EmailCode,
         Self::Client,
         Self::User,
         Self::Authenticator,
@@ -98,6 +101,7 @@ impl StoreKind {
             Self::Refresh => "refresh",
             Self::Revocation => "revocation",
             Self::Assertion => "assertion",
+            Self::EmailCode => "email_code",
             Self::Client => "client",
             Self::User => "user",
             Self::Authenticator => "authenticator",
@@ -120,6 +124,7 @@ pub struct StoreFigures {
     refresh: ShardFigures,
     revocation: ShardFigures,
     assertion: ShardFigures,
+    email_code: ShardFigures,
     client: ShardFigures,
     user: ShardFigures,
     authenticator: ShardFigures,
@@ -133,6 +138,7 @@ pub struct StoreFigures {
     code_room: Room,
     challenge_room: Room,
     assertion_room: Room,
+    email_code_room: Room,
     database: DatabaseFigures,
     commit: CommitFigures,
     caches: Mutex<Vec<Arc<CacheFigures>>>,
@@ -148,6 +154,7 @@ impl StoreFigures {
             refresh: ShardFigures::new(StoreKind::Refresh, 1),
             revocation: ShardFigures::new(StoreKind::Revocation, 1),
             assertion: ShardFigures::new(StoreKind::Assertion, 1),
+            email_code: ShardFigures::new(StoreKind::EmailCode, 1),
             client: ShardFigures::new(StoreKind::Client, 1),
             user: ShardFigures::new(StoreKind::User, 1),
             authenticator: ShardFigures::new(StoreKind::Authenticator, 1),
@@ -161,6 +168,7 @@ impl StoreFigures {
             code_room: Room::new(),
             challenge_room: Room::new(),
             assertion_room: Room::new(),
+            email_code_room: Room::new(),
             database: DatabaseFigures::new(),
             commit: CommitFigures::new(),
             caches: Mutex::new(Vec::new()),
@@ -176,6 +184,7 @@ impl StoreFigures {
             StoreKind::Refresh => &self.refresh,
             StoreKind::Revocation => &self.revocation,
             StoreKind::Assertion => &self.assertion,
+            StoreKind::EmailCode => &self.email_code,
             StoreKind::Client => &self.client,
             StoreKind::User => &self.user,
             StoreKind::Authenticator => &self.authenticator,
@@ -202,6 +211,11 @@ impl StoreFigures {
     /// The room for marks of client assertions.
     pub const fn assertion_room(&self) -> &Room {
         &self.assertion_room
+    }
+
+    /// The room for codes sent by e-mail.
+    pub const fn email_code_room(&self) -> &Room {
+        &self.email_code_room
     }
 
     /// The figures of the SQL database.
@@ -234,6 +248,7 @@ impl StoreFigures {
                 (StoreKind::Code, self.code_room.snapshot()),
                 (StoreKind::Challenge, self.challenge_room.snapshot()),
                 (StoreKind::Assertion, self.assertion_room.snapshot()),
+                (StoreKind::EmailCode, self.email_code_room.snapshot()),
             ],
             database: self.database.snapshot(),
             commit: self.commit.snapshot(),
@@ -260,7 +275,7 @@ pub struct StoreSnapshot {
     /// One entry per kind, in the order of [`StoreKind::ALL`].
     pub kinds: Vec<KindSnapshot>,
     /// The rooms of those kinds that have one.
-    pub rooms: [(StoreKind, RoomSnapshot); 3],
+    pub rooms: [(StoreKind, RoomSnapshot); 4],
     /// The SQL database.
     pub database: DatabaseSnapshot,
     /// The group commit.

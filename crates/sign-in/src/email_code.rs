@@ -2,7 +2,7 @@
 //!
 //! The answer is one whether an account has the name, has an address, has proven it, or not; and so is its time: who has the
 //! name is looked up after it, and once more when a right code comes back. What is known of the code is sealed in a cookie of
-//! the browser that asked. The store has a mark of each try, of the use, and of whom the code was mailed to.
+//! the browser that asked. The store has one record of it: its tries, and to whom it was mailed.
 
 use axum::response::Response;
 use http::header;
@@ -12,14 +12,15 @@ use symbolon_pages::{EmailCodeError, LoginError};
 use symbolon_protocol::params::Params;
 use symbolon_protocol::precis::login_key;
 use symbolon_protocol::refusal::{Details, Reason, Refusal};
-use symbolon_protocol::sign_in::email_code::{EmailCode, LIVES_ON_PAGES, SENT_AGAIN_AFTER};
+use symbolon_protocol::sign_in::email_code::{LIVES_ON_PAGES, SENT_AGAIN_AFTER};
+use symbolon_protocol::sign_in::email_code_use::EmailCodeTry;
 use symbolon_protocol::sign_in::method::SignInMethod;
 use symbolon_protocol::sign_in::{Factor, Proven};
 use symbolon_protocol::user::User;
 
 use crate::email_code_attempt::{
-    CodeRequest, MARK, details, failed, forget, has_try, is_same, mail_to, owner, reason_of, recipient,
-    remember, sent,
+    CodeRequest, attempt, details, failed, forget, is_same, mail_to, owner, reason_of, recipient, remember,
+    sent,
 };
 use crate::first_factor::Proof;
 use crate::interaction::{Page, PendingEmailCode};
@@ -31,7 +32,6 @@ use crate::signed_in::signed_in;
 use crate::{email_code_page, login_page, second_factor};
 use symbolon_app::email_code;
 use symbolon_app::http::{Call, Context, Failure};
-use symbolon_app::one_use::use_once;
 use symbolon_app::rate_limit::Limited;
 
 /// `POST /login/email-code`: sends a code, or takes one.
@@ -137,19 +137,16 @@ async fn take(call: &mut Call, form: LoginForm, code: &str) -> Result<Response, 
             return again(&context, &form, (Reason::SignInRateLimited, &pending.typed), error).await;
         }
     };
-    let Some(left) = has_try(call, &sent).await? else {
-        return again(&context, &form, (Reason::EmailCodeUsedUp, &pending.typed), EmailCodeError::Spent)
-            .await;
+    let user = match attempt(call, &sent, code).await? {
+        EmailCodeTry::Wrong { left } => {
+            app.rate_limits.failed_login(&issuer.id, &pending.typed, context.remote, now);
+            failed(&context, Reason::EmailCodeWrong, &pending.typed, form.asking.client_id());
+            let error = if left == 0 { EmailCodeError::Spent } else { EmailCodeError::Wrong };
+            return email_code_page::page(&context, &form.interaction, &form.asking, Some(error));
+        }
+        EmailCodeTry::Right { recipient: noted } => recipient(&context, &sent, noted).await?,
+        EmailCodeTry::UsedUp => None,
     };
-    if sent.check(EmailCode::parse(code).as_ref(), &issuer.sign_in_key).is_err() {
-        app.rate_limits.failed_login(&issuer.id, &pending.typed, context.remote, now);
-        failed(&context, Reason::EmailCodeWrong, &pending.typed, form.asking.client_id());
-        let error = if left == 0 { EmailCodeError::Spent } else { EmailCodeError::Wrong };
-        return email_code_page::page(&context, &form.interaction, &form.asking, Some(error));
-    }
-    let (mark, until) = (sent.use_mark(), sent.expires_at());
-    let is_first = use_once((app, issuer), MARK, &mark, until, &mut call.durable).await?;
-    let user = if is_first { recipient(call, &sent).await? } else { None };
     let address = user.as_ref().and_then(|user| user.mailable_address());
     let (Some(user), Some(address)) = (&user, address) else {
         return again(&context, &form, (Reason::EmailCodeUsedUp, &pending.typed), EmailCodeError::Spent)

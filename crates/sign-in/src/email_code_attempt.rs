@@ -11,9 +11,10 @@ use symbolon_pages::Language;
 use symbolon_protocol::id::{ClientId, UserId};
 use symbolon_protocol::precis::login_key;
 use symbolon_protocol::refusal::{Details, Reason, Refusal, shown_login_name};
-use symbolon_protocol::sign_in::email_code::{CodeRefused, EmailCode, SentCode, TRIES};
+use symbolon_protocol::sign_in::email_code::{CodeRefused, EmailCode, SentCode};
+use symbolon_protocol::sign_in::email_code_use::{EmailCodeTry, Recipient};
 use symbolon_protocol::user::User;
-use symbolon_store::{Durable, StoreError};
+use symbolon_store::StoreError;
 
 use crate::after_answer::{after_answer, mail_language, may_be_told, queue};
 use crate::unknown_account;
@@ -21,12 +22,9 @@ use symbolon_app::audit::{Actor, RefusedRequest};
 use symbolon_app::email_code::{self, NewCode};
 use symbolon_app::http::{Call, Context, Failure, cookies, remove_cookie, set_cookie};
 use symbolon_app::issuer::IssuerState;
-use symbolon_app::one_use::use_once;
 
 /// The name of the cookie in load scripts.
 const COOKIE_OF_SCRIPTS: &str = "authrim_otp_session";
-/// The kind of the marks.
-pub(super) const MARK: &str = "email-code";
 
 /// The name of the cookie that keeps what is known about a code.
 fn cookie_name(issuer: &IssuerState) -> String {
@@ -100,25 +98,27 @@ impl CodeRequest {
         let Some(address) = address.filter(|own| may_be_told(&self.context, own, &self.name)) else {
             return Ok(None);
         };
-        // Before the mail: without the mark the code leads nowhere.
+        // Before the mail: a code whose recipient is not noted leads nowhere.
         let NewCode { sent, .. } = &self.new;
-        let mark = sent.recipient_mark(&user.id, address, &issuer.sign_in_key);
-        let mut durable = Durable::already();
-        use_once((app, issuer), MARK, &mark, sent.expires_at(), &mut durable).await?;
-        durable.wait().await?;
+        let recipient = sent.recipient(&user.id, address, &issuer.sign_in_key);
+        let code = (sent.id(), sent.expires_at());
+        app.store.note_recipient(&issuer.id, code, recipient).await?.durable.wait().await?;
         Ok(mail(self, &user))
     }
 }
 
 /// The user to whom a code leads that was right: who had it mailed, if name and proven address are still theirs. The name is
-/// looked up now, and the mark tells whether the account that it leads to is the one that got the mail, at the address that it
-/// has.
+/// looked up now, and what was noted tells whether the account that it leads to is the one that got the mail, at the address
+/// that it has.
 ///
 /// # Errors
 /// [`Failure`]: the store is out of reach.
-pub(super) async fn recipient(call: &mut Call, sent: &SentCode) -> Result<Option<Arc<User>>, Failure> {
-    let Call { context, durable, .. } = call;
-    let Context { app, issuer, .. } = &*context;
+pub(super) async fn recipient(
+    context: &Context,
+    sent: &SentCode,
+    noted: Option<Recipient>,
+) -> Result<Option<Arc<User>>, Failure> {
+    let Context { app, issuer, .. } = context;
     if let Some(user) = sent.handed_out_for() {
         return match known_owner(context, user, sent.name()).await? {
             None => owner(context, user, sent.name()).await,
@@ -128,10 +128,8 @@ pub(super) async fn recipient(call: &mut Call, sent: &SentCode) -> Result<Option
     let found = app.store.user_by_login(&issuer.id, sent.name()).await?.map(|(user, _)| user);
     let Some(user) = found else { return Ok(None) };
     let Some(address) = user.mailable_address() else { return Ok(None) };
-    let mark = sent.recipient_mark(&user.id, address, &issuer.sign_in_key);
-    // Whoever sets it only now was sent nothing. The code is used up by then, so that the mark is worth nothing.
-    let was_told = !use_once((app, issuer), MARK, &mark, sent.expires_at(), durable).await?;
-    Ok(was_told.then_some(user))
+    let now = sent.recipient(&user.id, address, &issuer.sign_in_key);
+    Ok((noted == Some(now)).then_some(user))
 }
 
 /// What the browser keeps about a code that was sent: the last one that was sent, if it has several.
@@ -144,20 +142,17 @@ pub(super) fn sent(headers: &HeaderMap, issuer: &IssuerState) -> Option<SentCode
     found.max_by_key(SentCode::expires_at)
 }
 
-/// How many tries of a code are left after this request's, or `None` if this request has none. A try is a mark, and whoever
-/// sets it has the try: so of any number of requests at once, on any number of nodes, as many have one as there are.
+/// Tries a code. A right one is used up by that. Of any number of requests at once, on any number of nodes, as many are told
+/// anything as a code has tries, and the work is the same whether it is right.
 ///
 /// # Errors
-/// [`Failure`]: the store is out of reach.
-pub(super) async fn has_try(call: &mut Call, sent: &SentCode) -> Result<Option<u8>, Failure> {
+/// [`Failure`]: the store is out of reach, or has no room.
+pub(super) async fn attempt(call: &mut Call, sent: &SentCode, typed: &str) -> Result<EmailCodeTry, Failure> {
     let Call { context, durable, .. } = call;
-    let at = (&*context.app, &*context.issuer);
-    for number in 0..TRIES {
-        if use_once(at, MARK, &sent.try_mark(number), sent.expires_at(), durable).await? {
-            return Ok(Some(TRIES - 1 - number));
-        }
-    }
-    Ok(None)
+    let Context { app, issuer, .. } = &*context;
+    let is_right = sent.check(EmailCode::parse(typed).as_ref(), &issuer.sign_in_key).is_ok();
+    let code = (sent.id(), sent.expires_at());
+    Ok(app.store.try_email_code(&issuer.id, code, is_right).await?.take(durable))
 }
 
 /// The user by the record that is kept in memory, if active and the owner of the address by it. Spares the look-up by the address

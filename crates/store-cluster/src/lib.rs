@@ -21,6 +21,7 @@ mod check;
 mod code;
 mod complete_primary;
 mod earlier;
+mod email_code;
 #[cfg(feature = "engines")]
 pub mod engines;
 mod freeze;
@@ -93,6 +94,7 @@ pub struct ClusterStore {
     tombstones: Arc<Tombstones>,
     families: Families,
     assertions: assertion::Marking,
+    email_codes: email_code::Changing,
     /// When the database was restored from a backup.
     restored_at: Option<Timestamp>,
     records: Arc<Records>,

@@ -23,7 +23,7 @@ use crate::redis::{Redis, RedisOptions};
 use crate::refresh_token::Families;
 use crate::revocation::{Marks, Tombstones};
 use crate::session::Uses;
-use crate::{ClusterStore, UnixMillis, assertion, revocation};
+use crate::{ClusterStore, UnixMillis, assertion, email_code, revocation};
 
 /// The migrations that make up the schema.
 const MIGRATIONS: &[Migration] = &[
@@ -39,6 +39,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 10, oldest: 1, sql: include_str!("../migrations/0010_identities.sql") },
     Migration { number: 11, oldest: 1, sql: include_str!("../migrations/0011_logos.sql") },
     Migration { number: 12, oldest: 1, sql: include_str!("../migrations/0012_invitations.sql") },
+    Migration { number: 13, oldest: 1, sql: include_str!("../migrations/0013_email_codes.sql") },
 ];
 
 /// The shortest timeout during migrations, for a statement and for the wait for another node that migrates.
@@ -188,7 +189,8 @@ impl ClusterStore {
         let tombstones = Tombstones::start(&postgres, &complete_primaries);
         let families = Families::start(&postgres, &tombstones);
         let assertions = assertion::start(&postgres);
-        crate::room::set_bounds(figures.assertion_room());
+        let email_codes = email_code::start(&postgres);
+        crate::room::set_bounds(&figures);
         Ok(Self {
             postgres,
             redis,
@@ -204,6 +206,7 @@ impl ClusterStore {
             tombstones,
             families,
             assertions,
+            email_codes,
             restored_at,
             records,
             now: options.now,

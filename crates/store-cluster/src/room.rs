@@ -1,14 +1,14 @@
-//! Bounds for authorization codes, login challenges and marks of client assertions.
+//! Bounds for authorization codes, login challenges, marks of client assertions and codes by e-mail.
 //!
 //! Redis refuses every write, revocations included, once it uses its `maxmemory`. So no code and no challenge is stored
 //! while a primary uses three quarters of it: the last quarter is for sessions and revocations. The memory of a shard's
-//! primary is looked at before every 64th code or challenge of the shard. Marks of client assertions are rows of
-//! PostgreSQL, whose number is bounded. A record beyond a bound is refused, and no stored record is removed for it.
+//! primary is looked at before every 64th code or challenge of the shard. Marks of client assertions and codes by
+//! e-mail are rows of PostgreSQL, whose number is bounded. A record beyond a bound is refused, and no stored record is removed for it.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use symbolon_figures::Room;
+use symbolon_figures::{Room, StoreFigures};
 use symbolon_store::StoreError;
 
 use crate::ClusterStore;
@@ -33,6 +33,12 @@ const ASSERTIONS: u64 = 128 << 20;
 /// The bytes that one mark takes, with its index entry.
 const ASSERTION_MARK: u64 = 128;
 
+/// The most bytes for codes by e-mail: two and a half million, so that those who sign in by one keep no client's assertion out.
+const EMAIL_CODES: u64 = 480 << 20;
+
+/// The bytes that one code by e-mail takes, with its index entries, and with what its changes leave until it is vacuumed.
+const EMAIL_CODE: u64 = 200;
+
 /// Returns `used_memory` and `maxmemory`, in bytes. A `maxmemory` of 0 means no limit.
 static MEMORY: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
@@ -41,9 +47,12 @@ static MEMORY: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// `n_live_tup` is the database's own estimate: counting the rows would read them all.
-const MARKS: &str = "SELECT COALESCE(max(n_live_tup), 0)::bigint FROM pg_stat_user_tables
-                     WHERE relname = 'assertion_marks' AND schemaname = current_schema()";
+/// `n_live_tup` is the database's own estimate: counting the rows would read them all. Each partition has its own, and the table
+/// as a whole none.
+const ROWS: &str = r"SELECT
+    COALESCE(sum(n_live_tup) FILTER (WHERE relname LIKE 'assertion\_marks%'), 0)::bigint,
+    COALESCE(sum(n_live_tup) FILTER (WHERE relname LIKE 'email\_codes%'), 0)::bigint
+    FROM pg_stat_user_tables WHERE schemaname = current_schema()";
 
 /// What this node knows of the memory of the primaries, by shard.
 #[derive(Default)]
@@ -67,9 +76,10 @@ impl<T> Shards<T> {
     }
 }
 
-/// Sets the bound of the marks of client assertions.
-pub(crate) fn set_bounds(assertions: &Room) {
-    assertions.set_most(ASSERTIONS);
+/// Sets the bounds of what is kept in PostgreSQL.
+pub(crate) fn set_bounds(figures: &StoreFigures) {
+    figures.assertion_room().set_most(ASSERTIONS);
+    figures.email_code_room().set_most(EMAIL_CODES);
 }
 
 fn no_room(what: &str) -> StoreError {
@@ -132,12 +142,27 @@ impl ClusterStore {
         }
     }
 
-    /// Updates the measured size of the marks of client assertions.
-    pub(crate) async fn measure_assertions(&self) -> Result<(), StoreError> {
+    /// Checks whether there is room for one more code by e-mail. What becomes of one that is there needs none, but whether it is
+    /// there is not known here: where there is no room, nobody signs in by a code.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`]: there is none.
+    pub(crate) fn admit_email_code(&self) -> Result<(), StoreError> {
+        match self.figures.email_code_room().admits() {
+            true => Ok(()),
+            false => Err(no_room("codes by e-mail")),
+        }
+    }
+
+    /// Updates the measured sizes of marks of client assertions and of codes by e-mail.
+    pub(crate) async fn measure_marks(&self) -> Result<(), StoreError> {
         let connection = self.postgres.connection().await?;
-        let Some(row) = connection.first(MARKS, &[]).await? else { return Ok(()) };
-        let marks: i64 = column(&row, 0)?;
-        self.figures.assertion_room().set_bytes(marks.unsigned_abs().saturating_mul(ASSERTION_MARK));
+        let Some(row) = connection.first(ROWS, &[]).await? else { return Ok(()) };
+        let bytes = |index, of_one: u64| {
+            column::<i64>(&row, index).map(|rows| rows.unsigned_abs().saturating_mul(of_one))
+        };
+        self.figures.assertion_room().set_bytes(bytes(0, ASSERTION_MARK)?);
+        self.figures.email_code_room().set_bytes(bytes(1, EMAIL_CODE)?);
         Ok(())
     }
 }
@@ -149,7 +174,8 @@ mod tests {
     use symbolon_crypto::random::SeededRandom;
     use symbolon_protocol::client_authentication::AssertionUse;
     use symbolon_protocol::id::{ClientId, IssuerId, Jti};
-    use symbolon_store::port::{Assertions, Challenges, Shards as _, Store};
+    use symbolon_protocol::sign_in::email_code_use::EmailCodeTry;
+    use symbolon_store::port::{Assertions, Challenges, EmailCodes, Shards as _, Store};
     use symbolon_store::shard::ShardKind;
 
     use super::*;
@@ -210,6 +236,54 @@ mod tests {
         store.figures().assertion_room().set_most(ASSERTIONS);
         let again = store.use_assertion(&IssuerId::default_issuer(), &used("first")).await.unwrap().value;
         assert_eq!(again, symbolon_store::port::Use::Replayed);
-        store.measure_assertions().await.unwrap();
+    }
+
+    /// The database tells of each partition for itself, a second late at most.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_is_in_postgresql_is_measured() {
+        let store = Place::new("measured-marks").open().await;
+        let (issuer, end) = (IssuerId::default_issuer(), NOW + Duration::from_secs(60));
+        for number in 0..40_u8 {
+            let used = AssertionUse {
+                client_id: ClientId::parse("app").unwrap(),
+                key_thumbprint: "key".into(),
+                jti: Jti::parse(&format!("jti-{number}")).unwrap(),
+                expires_at: end,
+            };
+            drop(store.use_assertion(&issuer, &used).await.unwrap());
+            for is_right in [false, true] {
+                drop(store.try_email_code(&issuer, (&number.to_string(), end), is_right).await.unwrap());
+            }
+        }
+        let mut found = (0, 0);
+        for _ in 0..600 {
+            store.measure_marks().await.unwrap();
+            let bytes = |room: &Room| room.snapshot().bytes;
+            found = (bytes(store.figures().assertion_room()), bytes(store.figures().email_code_room()));
+            if found == (40 * ASSERTION_MARK, 40 * EMAIL_CODE) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("{found:?}");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn codes_by_e_mail_beyond_their_room_are_refused_and_take_none_from_assertions() {
+        let store = Place::new("full-email-codes").open().await;
+        let (issuer, end) = (IssuerId::default_issuer(), NOW + Duration::from_secs(60));
+        store.figures().email_code_room().set_most(0);
+        let tried = store.try_email_code(&issuer, ("code", end), true).await;
+        assert!(matches!(tried, Err(StoreError::Unavailable(_))));
+        let used = AssertionUse {
+            client_id: ClientId::parse("app").unwrap(),
+            key_thumbprint: "key".into(),
+            jti: Jti::parse("jti").unwrap(),
+            expires_at: end,
+        };
+        drop(store.use_assertion(&issuer, &used).await.unwrap());
+        store.figures().email_code_room().set_most(EMAIL_CODES);
+        let tried = store.try_email_code(&issuer, ("code", end), true).await.unwrap().value;
+        assert_eq!(tried, EmailCodeTry::Right { recipient: None });
     }
 }

@@ -42,9 +42,10 @@ impl Store for ClusterStore {
             + self.sweep_families(now).await?
             + self.sweep_tombstones(now).await?
             + self.sweep_assertions(now).await?
+            + self.sweep_email_codes(now).await?
             + self.sweep_deliveries(now).await?
             + self.sweep_invitations(now).await?;
-        self.measure_assertions().await?;
+        self.measure_marks().await?;
         self.sweep_generations(now).await?;
         self.nodes.forget_the_dead().await?;
         Ok(gone)

@@ -1,4 +1,5 @@
-//! Marks of client assertions that were used: durable in the journal, all live ones in memory.
+//! Marks of client assertions that were used: durable in the journal, all live ones in memory. A mark has no value; what has one
+//! in the same table is a [code by e-mail](crate::email_code).
 
 use async_trait::async_trait;
 use symbolon_protocol::client_authentication::AssertionUse;
@@ -30,13 +31,17 @@ impl EmbeddedStore {
         let room = self.figures.assertion_room();
         for record in self.journal.scan_prefix(Table::AssertionMarks, &[]).map_err(crate::failed)? {
             let (key, value) = record.map_err(crate::failed)?;
-            let (Some(key), Some((end, _))) = (key.first_chunk::<16>(), split_value(&value)) else {
+            let (Some(key), Some((end, value))) = (key.first_chunk::<16>(), split_value(&value)) else {
                 return Err(StoreError::Failed("an assertion mark is cut short".into()));
             };
+            loaded += 1;
+            if !value.is_empty() {
+                self.load_email_code(*key, end, value)?;
+                continue;
+            }
             let mark = (Timestamp::from_millis(end), CommitNumber::LOADED);
             self.assertions.with(Self::assertion_route(key), |shard| shard.used.insert(*key, mark));
             room.moved(0, ASSERTION_MARK);
-            loaded += 1;
         }
         Ok(loaded)
     }

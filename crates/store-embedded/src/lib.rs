@@ -3,8 +3,8 @@
 //! The lower layers know nothing of the domain:
 //!
 //! * [`directory`]: the directory itself, its lock and its format version;
-//! * [`journal`]: fjall behind one group-commit writer, for sessions, refresh families, revocations and
-//!   assertion marks;
+//! * [`journal`]: fjall behind one group-commit writer, for sessions, refresh families, revocations, assertion marks and
+//!   codes by e-mail;
 //! * [`database`]: SQLite behind one group-commit writer, for everything that lives long.
 //!
 //! Above them is one module for each trait of the port. Hot state lives in memory, split into shards, and all of it but
@@ -24,6 +24,7 @@ pub mod transfer;
 mod assertion;
 mod challenge;
 mod code;
+mod email_code;
 mod epoch;
 mod generation;
 mod group_commit;
@@ -70,6 +71,7 @@ pub struct EmbeddedStore {
     /// `None` if it never was. Unset until the store is recovered.
     epoch: OnceLock<Option<Timestamp>>,
     assertions: Sharded<assertion::AssertionShard>,
+    email_codes: email_code::EmailCodes,
     records: Arc<record::Records>,
 }
 

@@ -127,6 +127,7 @@ impl EmbeddedStore {
             families: Sharded::new(ShardKind::Refresh, Arc::clone(&figures), &[]),
             revocations: Sharded::new(ShardKind::Revocation, Arc::clone(&figures), &[]),
             assertions: Sharded::new(ShardKind::Assertion, Arc::clone(&figures), &[]),
+            email_codes: crate::email_code::EmailCodes::default(),
             everywhere: Everywhere::default(),
             generations_change: tokio::sync::Mutex::default(),
             epoch: OnceLock::new(),
@@ -140,7 +141,8 @@ impl EmbeddedStore {
         Ok(store)
     }
 
-    /// Recovers the hot state: reads the journal, opens the shards, and loads all live tombstones and assertion marks.
+    /// Recovers the hot state: reads the journal, opens the shards, and loads all live tombstones, assertion marks
+    /// and codes by e-mail.
     /// To be called once. Blocks; [`Journal::recover`] says for how long after a crash.
     ///
     /// # Errors

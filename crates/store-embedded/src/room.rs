@@ -1,4 +1,4 @@
-//! Memory bounds of authorization codes, login challenges and marks of client assertions, one for each kind. A record
+//! Memory bounds of authorization codes, login challenges, marks of client assertions and codes by e-mail, one for each kind. A record
 //! beyond the bound is refused. No stored record is removed for it, because stored records still protect users and
 //! clients: without its mark, for example, an assertion could be used again.
 
@@ -14,6 +14,13 @@ const CHALLENGES: u64 = 64 << 20;
 /// The most bytes for marks of client assertions: two million marks.
 const ASSERTIONS: u64 = 128 << 20;
 
+/// The most bytes for codes by e-mail: two and a half million, so that those who sign in by one keep no client's assertion out.
+const EMAIL_CODES: u64 = 192 << 20;
+
+/// Memory of one code by e-mail: its key, its recipient, tries, end and commit, in a table that is three quarters full on
+/// average.
+pub(crate) const EMAIL_CODE: usize = 80;
+
 /// Memory of one mark: its key, its end and its commit, in a table that is three quarters full on average.
 pub(crate) const ASSERTION_MARK: usize = 64;
 
@@ -21,6 +28,7 @@ pub(crate) fn set_bounds(figures: &StoreFigures) {
     figures.code_room().set_most(CODES);
     figures.challenge_room().set_most(CHALLENGES);
     figures.assertion_room().set_most(ASSERTIONS);
+    figures.email_code_room().set_most(EMAIL_CODES);
 }
 
 pub(crate) fn no_room(what: &str) -> StoreError {
@@ -35,8 +43,11 @@ mod tests {
     use symbolon_protocol::client_authentication::AssertionUse;
     use symbolon_protocol::id::{ClientId, IssuerId, Jti, UserId};
     use symbolon_protocol::revocation::Tombstone;
+    use symbolon_protocol::sign_in::email_code_use::EmailCodeTry;
     use symbolon_protocol::time::Timestamp;
-    use symbolon_store::port::{Assertions, Challenges, Codes, Redemption, Revocations, Store, Use};
+    use symbolon_store::port::{
+        Assertions, Challenges, Codes, EmailCodes, Redemption, Revocations, Store, Use,
+    };
 
     use crate::EmbeddedStore;
     use crate::open::tests::{code_grant, options};
@@ -61,17 +72,29 @@ mod tests {
         };
         let code = store.keep_code(&issuer, grant.clone(), NOW, &random).await.unwrap();
         assert_eq!(store.use_assertion(&issuer, &assertion("first")).await.unwrap().value, Use::First);
+        let tried = async |id: &str| {
+            let code = (id, NOW + Duration::from_secs(60));
+            Ok::<_, symbolon_store::StoreError>(store.try_email_code(&issuer, code, false).await?.value)
+        };
+        assert_eq!(tried("first").await.unwrap(), EmailCodeTry::Wrong { left: 4 });
         challenge("first").await.unwrap();
         let rooms = store.figures().snapshot().rooms;
         assert!(rooms.iter().all(|(_, room)| room.bytes > 0 && room.refused == 0), "{rooms:?}");
 
         let figures = store.figures();
-        for room in [figures.code_room(), figures.challenge_room(), figures.assertion_room()] {
+        for room in [
+            figures.code_room(),
+            figures.challenge_room(),
+            figures.assertion_room(),
+            figures.email_code_room(),
+        ] {
             room.set_most(1);
         }
         assert!(store.keep_code(&issuer, grant.clone(), NOW, &random).await.is_err());
         assert!(store.use_assertion(&issuer, &assertion("second")).await.is_err());
         assert!(challenge("second").await.is_err());
+        assert!(tried("second").await.is_err());
+        assert_eq!(tried("first").await.unwrap(), EmailCodeTry::Wrong { left: 3 });
         assert_eq!(store.use_assertion(&issuer, &assertion("first")).await.unwrap().value, Use::Replayed);
         assert!(store.take_challenge(&issuer, "first", NOW).await.unwrap().is_some());
         let at = store.code(&issuer, &code, NOW).await.unwrap().unwrap().at;

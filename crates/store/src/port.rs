@@ -47,7 +47,7 @@ pub use identities::{Identities, IdentityCreation, IdentityLink, IdentityUnlink}
 pub use invitations::{InvitationKeeping, Invitations};
 pub use issuers::{Issuers, SettingsUpdate};
 pub use logos::Logos;
-pub use one_time::{Assertions, Challenges, CodePlace, Codes, KeptCode, Redemption, Use};
+pub use one_time::{Assertions, Challenges, CodePlace, Codes, EmailCodes, KeptCode, Redemption, Use};
 pub use roles::{RoleCreation, RoleFilter, RoleGrant, RoleHolders, RoleRemoval, RoleUpdate, Roles};
 pub use sessions::{RefreshTokens, Revocations, Sessions, oldest_sign_ins_beyond};
 use symbolon_figures::StoreFigures;
@@ -119,6 +119,7 @@ pub trait Store:
     + RefreshTokens
     + Revocations
     + Assertions
+    + EmailCodes
     + Challenges
     + Clients
     + Logos

@@ -2,9 +2,9 @@
 //! 5.1.3).
 //!
 //! What is known about a code is a [`SentCode`], which is sealed and waits in the browser that asked for it. It is made
-//! before anybody is looked up, so it tells nothing of who has the name. The store keeps only one-time marks: one for each
-//! try, so that a code can be guessed five times however often the sealed value is copied, one for its use, and one for
-//! the account and address that it was mailed to, so that it leads into no other.
+//! before anybody is looked up, so it tells nothing of who has the name. The store keeps one small record
+//! ([`EmailCodeUse`](super::email_code_use::EmailCodeUse)): the tries, so that a code can be guessed five times however often the
+//! sealed value is copied, and used once; and the account and address that it was mailed to, so that it leads into no other.
 
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use symbolon_crypto::encoding;
 use symbolon_crypto::random::{self, Random};
 use symbolon_crypto::secret::SecretString;
 
+use super::email_code_use::Recipient;
 use crate::id::UserId;
 use crate::precis::login_key;
 use crate::time::Timestamp;
@@ -124,8 +125,8 @@ impl SentCode {
         &self.email
     }
 
-    /// The user for whom it was handed out. `None`: it was mailed to whoever had the name, if anybody had, and the mark of the
-    /// [recipient](Self::recipient_mark) tells whose it is.
+    /// The user for whom it was handed out. `None`: it was mailed to whoever had the name, if anybody had, and the store tells to
+    /// [whom](Self::recipient).
     pub const fn handed_out_for(&self) -> Option<&UserId> {
         self.user.as_ref()
     }
@@ -144,8 +145,9 @@ impl SentCode {
         Ok(())
     }
 
-    /// Whether this is the code. Call it once for each try that was won. Constant time in the code, and the same whether
-    /// anybody has the name: who has it is looked up only by whoever brings a right code.
+    /// Whether this is the code. Nobody may be told before the store has taken [a try](super::email_code_use::EmailCodeUse::attempt).
+    /// Constant time in the code, and the same whether anybody has the name: who has it is looked up only by whoever brings a
+    /// right code.
     ///
     /// # Errors
     /// [`CodeRefused::Wrong`]
@@ -157,20 +159,15 @@ impl SentCode {
         is_right.then_some(()).ok_or(CodeRefused::Wrong)
     }
 
-    /// The name of the mark of a try, from 0 to [`TRIES`] - 1. Whoever sets it has this try.
-    pub fn try_mark(&self, number: u8) -> String {
-        format!("{}.try{number}", self.id)
+    /// Its id, under which the store keeps its [tries](super::email_code_use::EmailCodeUse).
+    pub fn id(&self) -> &str {
+        &self.id
     }
 
-    /// The name of the mark of the code's use.
-    pub fn use_mark(&self) -> String {
-        format!("{}.use", self.id)
-    }
-
-    /// The name of the mark that a code was mailed to this account at this address. It is set before the mail is queued. Where
-    /// it is not set, the code leads into no account: the name or the address has gone to somebody else since, or the account
-    /// has another address, or nothing was mailed. It tells neither user nor address to who reads the store.
-    pub fn recipient_mark(&self, user: &UserId, address: &str, key: &HmacKey) -> String {
+    /// What stands for this account at this address in the store. It is noted before the mail is queued. Where another one is
+    /// noted or none, the code leads into no account: the name or the address has gone to somebody else since, or the account
+    /// has another address, or nothing was mailed.
+    pub fn recipient(&self, user: &UserId, address: &str, key: &HmacKey) -> Recipient {
         let address = login_key(address.trim());
         // An id of a user contains no NUL.
         let parts: [&[u8]; 6] = [
@@ -181,7 +178,8 @@ impl SentCode {
             &[0],
             address.as_bytes(),
         ];
-        format!("{}.to.{}", self.id, encoding::encode(&key.sign(&parts)))
+        // Half of the tag: nobody can try keys, and 128 bits are met by no other account.
+        Recipient(key.sign(&parts).first_chunk().copied().unwrap_or_default())
     }
 
     /// The signed parts. The id is random and the address and user are sealed beside it, so a tag fits this value alone.
@@ -262,21 +260,20 @@ mod tests {
     }
 
     #[test]
-    fn the_mark_of_a_recipient_is_of_one_code_one_account_and_one_address() {
+    fn a_recipient_is_of_one_code_one_account_and_one_address() {
         let ((_, sent), random) = (sent(None), SeededRandom::new(3));
         let (ann, bob) = (UserId::trusted("ann"), UserId::trusted("bob"));
-        let mark = sent.recipient_mark(&ann, "ann@example.com", &key());
-        assert_eq!(sent.recipient_mark(&ann, " ANN@Example.com", &key()), mark, "another spelling");
+        let told = sent.recipient(&ann, "ann@example.com", &key());
+        assert_eq!(sent.recipient(&ann, " ANN@Example.com", &key()), told, "another spelling");
         let other = SentCode::new(("ann", None), &EmailCode::draw(&random), &key(), (NOW, LIVES), &random);
         for another in [
-            sent.recipient_mark(&bob, "ann@example.com", &key()),
-            sent.recipient_mark(&ann, "ann@example.org", &key()),
-            sent.recipient_mark(&ann, "ann@example.com", &HmacKey::new(&[8; 32])),
-            other.recipient_mark(&ann, "ann@example.com", &key()),
+            sent.recipient(&bob, "ann@example.com", &key()),
+            sent.recipient(&ann, "ann@example.org", &key()),
+            sent.recipient(&ann, "ann@example.com", &HmacKey::new(&[8; 32])),
+            other.recipient(&ann, "ann@example.com", &key()),
         ] {
-            assert_ne!(another, mark);
+            assert_ne!(another, told);
         }
-        assert!(!mark.contains("ann") && !mark.contains(' '), "{mark}");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 pub mod acr;
 pub mod email_code;
+pub mod email_code_use;
 pub mod invitation;
 pub mod mailed_code;
 pub mod method;

@@ -7,20 +7,20 @@ use serde_json::{Map, json};
 use symbolon_protocol::id::ClientId;
 use symbolon_protocol::precis::login_key;
 use symbolon_protocol::refusal::{Details, Reason, Refusal};
-use symbolon_protocol::sign_in::email_code::{EmailCode, LIVES};
+use symbolon_protocol::sign_in::email_code::LIVES;
+use symbolon_protocol::sign_in::email_code_use::EmailCodeTry;
 use symbolon_protocol::sign_in::method::SignInMethod;
 use symbolon_protocol::sign_in::{Factor, Proven};
 
 use super::answer::{FirstStep, Wanted, ok, signed_in};
 use super::{allowed_origin, body, email, offered};
 use crate::email_code_attempt::{
-    CodeRequest, MARK, details, failed, forget, has_try, mail_to, reason_of, recipient, remember, sent,
+    CodeRequest, attempt, details, failed, forget, mail_to, reason_of, recipient, remember, sent,
 };
 use crate::first_factor::Proof;
 use crate::passkey_challenge::unproven;
 use symbolon_app::email_code;
 use symbolon_app::http::{Call, Context, Failure};
-use symbolon_app::one_use::use_once;
 
 /// What is told of every code that is not accepted.
 const NOT_ACCEPTED: &str = "the code is wrong, or no longer valid";
@@ -87,19 +87,17 @@ pub(super) async fn verify(call: &mut Call) -> Result<Response, Failure> {
         let refusal = Refusal::about(Reason::SignInRateLimited, details(&context, address));
         Failure::limited(limited, refusal)
     })?;
-    if has_try(call, &sent).await?.is_none() {
-        return Err(refused(Reason::EmailCodeUsedUp));
-    }
-    if let Err(why) = sent.check(EmailCode::parse(&typed.code).as_ref(), &issuer.sign_in_key) {
-        app.rate_limits.failed_login(&issuer.id, address, *remote, now);
-        failed(&context, reason_of(why), address, typed.client_id.as_ref());
-        return Ok(unproven(reason_of(why), NOT_ACCEPTED, Details::default()).into_json());
-    }
-    let (mark, until) = (sent.use_mark(), sent.expires_at());
-    if !use_once((app, issuer), MARK, &mark, until, &mut call.durable).await? {
-        return Err(refused(Reason::EmailCodeUsedUp));
-    }
-    let Some(user) = recipient(call, &sent).await? else { return Err(refused(Reason::UserDeactivated)) };
+    let noted = match attempt(call, &sent, &typed.code).await? {
+        EmailCodeTry::Right { recipient } => recipient,
+        EmailCodeTry::Wrong { .. } => {
+            app.rate_limits.failed_login(&issuer.id, address, *remote, now);
+            failed(&context, Reason::EmailCodeWrong, address, typed.client_id.as_ref());
+            return Ok(unproven(Reason::EmailCodeWrong, NOT_ACCEPTED, Details::default()).into_json());
+        }
+        EmailCodeTry::UsedUp => return Err(refused(Reason::EmailCodeUsedUp)),
+    };
+    let user = recipient(&context, &sent, noted).await?;
+    let user = user.ok_or_else(|| refused(Reason::UserDeactivated))?;
     app.rate_limits.right_password(&issuer.id, address, *remote, now);
     app.rate_limits.right_mailed_code(*remote);
     let enrolled = app.store.authenticators(&issuer.id, &user.id).await?.set;

@@ -11,9 +11,9 @@ use crate::complete_primary::CompletePrimaries;
 use crate::redis::{Key, Redis, Script, ScriptCall, Tag};
 use crate::revocation::{Row, Tombstones, closed};
 
-/// Ends a session. Returns 1 to the first caller, also when its command is repeated, and 0 to all others. A record that
-/// ended without a caller's name was written again from PostgreSQL after a failover. It does not show who ended it, so
-/// the next caller counts as the first.
+/// Ends a session, and deletes where it began. Returns 1 to the first caller, also when its command is repeated, and 0 to all
+/// others. A record that ended without a caller's name was written again from PostgreSQL after a failover. It does not show
+/// who ended it, so the next caller counts as the first.
 static END: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local record = redis.call('GET', KEYS[1])
@@ -21,6 +21,7 @@ static END: LazyLock<Script> = LazyLock::new(|| {
          if record == 'E' .. ARGV[1] then return 1 end
          if string.sub(record, 1, 1) ~= 'L' and record ~= 'E' then return 0 end
          redis.call('SET', KEYS[1], 'E' .. ARGV[1], 'KEEPTTL')
+         redis.call('DEL', KEYS[2])
          return 1",
     )
 });
@@ -32,6 +33,7 @@ pub(super) struct Ending {
     redis: Arc<Redis>,
     tag: Tag,
     key: Key,
+    origin: Key,
     name: String,
 }
 
@@ -43,6 +45,7 @@ impl ClusterStore {
             redis: Arc::clone(&self.redis),
             tag: self.session_tag(place.route),
             key: self.session_key(place),
+            origin: self.origin_key(place),
             name: random::base64url::<12>(&*self.random),
         }
     }
@@ -69,7 +72,7 @@ impl Ending {
     }
 
     async fn end_record(&self) -> Result<bool, StoreError> {
-        let call = ScriptCall { keys: &[&self.key], arguments: &[self.name.as_bytes()] };
+        let call = ScriptCall { keys: &[&self.key, &self.origin], arguments: &[self.name.as_bytes()] };
         Ok(self.redis.run_durably(&END, call).await?.read::<u8>()? == 1)
     }
 }

@@ -80,7 +80,6 @@ impl ClusterStore {
             return Ok(None);
         }
         self.unlist(issuer, place, &found.session).await;
-        self.forget_origin(place).await;
         self.uses.forget(&place.key);
         Ok(Some(Arc::new(found.session)))
     }

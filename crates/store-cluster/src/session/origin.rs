@@ -1,5 +1,5 @@
 //! Where sessions began: a record beside each session's own, so that who asks for the session does not read it. It may be
-//! lost with the primary, and expires with the session.
+//! lost with the primary, ends with the session, and expires with it.
 
 use futures_util::future::try_join_all;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,8 @@ struct Document {
 }
 
 impl ClusterStore {
-    fn origin_key(&self, place: SessionPlace) -> Key {
+    /// The key of the record. It has the tag of the session's own, so that the end of a session deletes it in the same call.
+    pub(super) fn origin_key(&self, place: SessionPlace) -> Key {
         self.session_tag(place.route).key('o', key_text(&place.key).as_bytes())
     }
 
@@ -38,13 +39,6 @@ impl ClusterStore {
         cmd.arg(self.origin_key(place).as_bytes()).arg(document);
         cmd.arg("PX").arg(time_to_live(expires_at, self.now()));
         self.redis.ask(&cmd).await.map(drop)
-    }
-
-    /// Deletes where a session began that has ended. What stays expires.
-    pub(super) async fn forget_origin(&self, place: SessionPlace) {
-        let mut cmd = redis::cmd("DEL");
-        cmd.arg(self.origin_key(place).as_bytes());
-        drop(self.redis.ask(&cmd).await);
     }
 
     /// Adds to sessions where they began.

@@ -112,6 +112,36 @@ async fn what_no_replica_is_known_to_have_is_not_told() {
     assert!(store.session(&issuer, &another, NOW).await.unwrap().value.is_some());
 }
 
+/// In the call that ends it, so that an end asks Redis no more than it did before anything was noted.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_end_deletes_where_the_session_began() {
+    let (store, issuer) = (TestPlace::new("ended-origins").open().await, IssuerId::default_issuer());
+    let origin = SessionOrigin { device: Some("Firefox".into()), address: None };
+    for (number, end) in [
+        SessionEnd::Succeeded { dropped: None },
+        SessionEnd::WithTokens { now: NOW, longest: Duration::from_secs(60) },
+    ]
+    .iter()
+    .enumerate()
+    {
+        let (id, opened) = session(&store, 5 + number as u64);
+        drop(store.open_session(&issuer, &id, opened.clone()).await.unwrap());
+        store.note_origin(&issuer, &opened, &origin).await.unwrap();
+        let place = store.session_place(&issuer, &id);
+        let is_kept = async || {
+            let mut cmd = redis::cmd("EXISTS");
+            cmd.arg(store.origin_key(place).as_bytes());
+            store.redis.ask(&cmd).await.unwrap().read::<u8>().unwrap() == 1
+        };
+        assert!(is_kept().await);
+        let place_of_sid = store.sid_place(opened.sid.as_str()).unwrap();
+        let ending = store.ending(place_of_sid);
+        assert!(ending.run(Arc::from([])).await.unwrap());
+        assert!(!is_kept().await, "the one call that ends a session deletes it");
+        assert!(store.end_session(&issuer, &id, end).await.unwrap().value.is_none(), "it has ended");
+    }
+}
+
 /// A browser may disconnect at any moment of a logout: every end of a session that PostgreSQL has reaches Redis too.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_end_that_nobody_waits_for_is_not_cut_in_half() {

@@ -30,6 +30,8 @@ const REVOCATIONS: &str = "SELECT tag, id, value, until FROM tombstones
     WHERE (tag, id) > ($1, $2) AND until > $3 ORDER BY tag, id LIMIT $4";
 const ASSERTIONS: &str =
     "SELECT key, until FROM assertion_marks WHERE key > $1 AND until > $2 ORDER BY key LIMIT $3";
+const EMAIL_CODES: &str = "SELECT key, until, tries, recipient FROM email_codes
+    WHERE key > $1 AND until > $2 ORDER BY key LIMIT $3";
 const CLIENTS: &str = "SELECT issuer, created_at, sequence, document FROM clients
     WHERE (issuer, created_at, sequence) > ($1, $2, $3) ORDER BY issuer, created_at, sequence LIMIT $4";
 const LOGOS: &str = "SELECT issuer, client_id, media_type, content FROM logos
@@ -85,6 +87,7 @@ impl Export for ClusterExport {
             Next::Families(Vec::new()),
             Next::Revocations(String::new(), String::new()),
             Next::Assertions(Vec::new()),
+            Next::EmailCodes(Vec::new()),
             Next::Clients(start()),
             Next::Logos(String::new(), String::new()),
             Next::Users(start()),
@@ -117,6 +120,7 @@ enum Next {
     Families(Vec<u8>),
     Revocations(String, String),
     Assertions(Vec<u8>),
+    EmailCodes(Vec<u8>),
     Clients(ByAge),
     Logos(String, String),
     Users(ByAge),
@@ -177,6 +181,10 @@ impl Pages {
             Next::Assertions(after) => {
                 let rows = self.rows(ASSERTIONS, &[&after, &ended, &limit]).await?;
                 page(&rows, assertion, |row| Ok(Next::Assertions(column(row, 0)?)))
+            }
+            Next::EmailCodes(after) => {
+                let rows = self.rows(EMAIL_CODES, &[&after, &ended, &limit]).await?;
+                page(&rows, email_code, |row| Ok(Next::EmailCodes(column(row, 0)?)))
             }
             Next::Clients((issuer, at, sequence)) => {
                 let rows = self.rows(CLIENTS, &[&issuer, &at, &sequence, &limit]).await?;
@@ -321,6 +329,11 @@ fn revocation(row: &DatabaseRow) -> Result<Option<Record>, StoreError> {
 fn assertion(row: &DatabaseRow) -> Result<Option<Record>, StoreError> {
     let until = Timestamp::from_millis(column::<i64>(row, 1)?.cast_unsigned());
     Ok(Some(Record::Assertion(key(row)?, until)))
+}
+
+fn email_code(row: &DatabaseRow) -> Result<Option<Record>, StoreError> {
+    let until = Timestamp::from_millis(column::<i64>(row, 1)?.cast_unsigned());
+    Ok(Some(Record::EmailCode(key(row)?, until, crate::email_code::used(row, 2)?)))
 }
 
 fn client(row: &DatabaseRow) -> Result<Option<Record>, StoreError> {

@@ -55,6 +55,7 @@ const TABLES: [&str; 24] = [
     "families_of_users",
     "tombstones",
     "assertion_marks",
+    "email_codes",
 ];
 
 /// Why an import cannot begin.
@@ -234,6 +235,7 @@ impl Import for ClusterImport {
     async fn put(&self, records: Vec<Record>) -> Result<(), StoreError> {
         let (mut sessions, mut families) = (Vec::new(), Vec::new());
         let (mut revocations, mut assertions, mut rows) = (Vec::new(), Vec::new(), Vec::new());
+        let mut email_codes = Vec::new();
         for record in records {
             match record {
                 Record::Shards(kind, generations) => {
@@ -247,6 +249,7 @@ impl Import for ClusterImport {
                 Record::Family(key, family) => families.push((key, Arc::new(*family))),
                 Record::Revocation(issuer, tombstone) => revocations.push((issuer, tombstone)),
                 Record::Assertion(key, until) => assertions.push((key, until)),
+                Record::EmailCode(key, until, used) => email_codes.push((key, until, used)),
                 row => rows.push(row),
             }
         }
@@ -254,6 +257,7 @@ impl Import for ClusterImport {
         self.store.import_families(families).await?;
         self.store.tombstones.put_down(&revocations).await?;
         self.store.import_assertions(&assertions).await?;
+        self.store.import_email_codes(&email_codes).await?;
         self.store.records.import(rows).await
     }
 

@@ -15,7 +15,8 @@ pub enum Table {
     FamiliesOfUser,
     /// Tombstones: tokens and grants by id; sessions, users, consents, clients and issuers by time.
     Revocations,
-    /// The `jti` of client assertions that were used.
+    /// The `jti` of client assertions that were used, without a value; and what became of codes sent by e-mail, with one. A release
+    /// that knows no such codes takes theirs for marks, and none of them opens anything.
     AssertionMarks,
     /// The store's own marks: the last time noted, shard generations, the epoch, completed one-time steps.
     Meta,

@@ -24,7 +24,7 @@ use crate::record::{
     DELIVERIES, IDENTITIES, INVITATIONS, LOGOS, delivery, each_audit_document, from_document, identity,
     issuers, keys_and_settings, logo,
 };
-use crate::{EmbeddedStore, decode, epoch, failed, generation, revocation, session};
+use crate::{EmbeddedStore, decode, email_code, epoch, failed, generation, revocation, session};
 
 /// Takes a record of the journal: its table, key and value.
 type Take<'a> = &'a mut dyn FnMut(Table, &[u8], &[u8]) -> Result<(), StoreError>;
@@ -152,6 +152,7 @@ impl Moment {
         let origins = self.origins()?;
         let hot = [Table::Sessions, Table::Families, Table::Revocations, Table::AssertionMarks];
         self.each(&hot, &mut |table, key, value| give_hot(table, key, value, &origins, out))?;
+        self.each(&[Table::AssertionMarks], &mut |_, key, value| give_email_code(key, value, out))?;
         give_rows(connection, out)
     }
 
@@ -230,9 +231,20 @@ fn give_hot(
             let revocation::Stored { issuer, tombstone } = decode(record)?;
             out.give(Record::Revocation(issuer, tombstone))
         }
+        // What has a value is a code by e-mail, and comes after the marks.
+        Table::AssertionMarks if !record.is_empty() => Ok(()),
         Table::AssertionMarks => out.give(Record::Assertion(own()?, Timestamp::from_millis(end))),
         Table::SessionsOfUser | Table::FamiliesOfUser | Table::Meta => Ok(()),
     }
+}
+
+fn give_email_code(key: &[u8], value: &[u8], out: &mut Out) -> Result<(), StoreError> {
+    let (end, record) = split_value(value).ok_or_else(|| cut_short("a record of the journal"))?;
+    if record.is_empty() {
+        return Ok(());
+    }
+    let key = RecordKey::try_from(key).map_err(|_| cut_short("a key of the journal"))?;
+    out.give(Record::EmailCode(key, Timestamp::from_millis(end), email_code::of_bytes(record)?))
 }
 
 /// Passes on the rows in the order in which they were inserted.

@@ -13,8 +13,8 @@ use crate::backup::{BackupFailure, Staging, is_taken};
 use crate::directory::{DataDirectory, OpenError};
 use crate::journal::{Op, Table};
 use crate::{
-    EmbeddedError, EmbeddedOptions, EmbeddedStore, epoch, failed, generation, refresh_token, revocation,
-    session,
+    EmbeddedError, EmbeddedOptions, EmbeddedStore, email_code, epoch, failed, generation, refresh_token,
+    revocation, session,
 };
 
 /// The suffix of the directory's name until everything is in it.
@@ -72,6 +72,7 @@ impl EmbeddedImport {
                 Record::Assertion(key, until) => {
                     ops.push(Op::put(Table::AssertionMarks, key, until.millis(), &[]));
                 }
+                Record::EmailCode(key, until, used) => ops.push(email_code::put(key, *until, used)),
                 _ => {}
             }
         }

@@ -8,6 +8,7 @@ use symbolon_protocol::key::KeyState;
 use symbolon_protocol::revocation::{Target, Tombstone};
 use symbolon_protocol::scope::Scope;
 use symbolon_protocol::settings::IssuerSettings;
+use symbolon_protocol::sign_in::email_code_use::{EmailCodeTry, Recipient};
 use symbolon_protocol::user::PasswordHash;
 
 use super::sample::{
@@ -58,6 +59,9 @@ async fn hot_state_survives(back_end: &dyn BackEnd) {
     let client_ended = Tombstone::up_to(Target::Client(app.clone()), Slot::new(0), *now, *now + HOUR);
     told(store.revoke(issuer, &[client_ended]).await).await;
     told(store.use_assertion(issuer, &assertion_use(&app, &jti, *now + HOUR)).await).await;
+    let (email_code, recipient) = (("code", *now + HOUR), Recipient([7; 16]));
+    told(store.note_recipient(issuer, email_code, recipient).await).await;
+    told(store.try_email_code(issuer, email_code, false).await).await;
     let code = store.keep_code(issuer, code_grant(&scene, "user"), *now, &scene.random).await.unwrap();
     assert_eq!(redeem(&**store, issuer, &code, *now).await.unwrap(), Redemption::Redeemed);
 
@@ -86,6 +90,10 @@ async fn hot_state_survives(back_end: &dyn BackEnd) {
         told(after.use_assertion(issuer, &assertion_use(&app, &jti, *now + HOUR)).await).await,
         Use::Replayed
     );
+    let tried = told(after.try_email_code(issuer, email_code, false).await).await;
+    assert_eq!(tried, EmailCodeTry::Wrong { left: 3 });
+    let tried = told(after.try_email_code(issuer, email_code, true).await).await;
+    assert_eq!(tried, EmailCodeTry::Right { recipient: Some(recipient) });
     let again = redeem(&*after, issuer, &code, *now).await.unwrap();
     assert_ne!(again, Redemption::Redeemed, "a used code came back");
     let live = ids.len() - ids.len().div_ceil(3);

@@ -9,8 +9,8 @@ use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
 
 use super::sample::{HOUR, MINUTE, page};
 use super::{BackEnd, Scene, race_record_for_one};
-use crate::port::{InvitationKeeping, PageRequest};
 use crate::StoreError;
+use crate::port::{InvitationKeeping, PageRequest};
 
 /// How many may wait, where a test does not say.
 const MOST: u32 = 10_000;

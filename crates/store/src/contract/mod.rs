@@ -25,6 +25,7 @@ pub mod code;
 pub mod consent;
 pub mod delivery;
 pub mod durability;
+pub mod email_code;
 pub mod entitlement;
 pub mod given_role;
 pub mod group;
@@ -96,8 +97,8 @@ macro_rules! contract_tests {
     (@each_kind $($then:tt)*) => {
         $crate::contract_tests! {
             $($then)*;
-            assertion attribute audit authenticator challenge client code consent delivery durability entitlement given_role
-            group identity invitation issuer logo membership refresh_token revocation role session shards user
+            assertion attribute audit authenticator challenge client code consent delivery durability email_code entitlement
+            given_role group identity invitation issuer logo membership refresh_token revocation role session shards user
         }
     };
     (@tests |$name:ident| $back_end:expr; $($kind:ident)*) => {

@@ -21,6 +21,7 @@ use symbolon_protocol::revocation::{Target, Tombstone};
 use symbolon_protocol::scope::Scope;
 use symbolon_protocol::session::SessionId;
 use symbolon_protocol::settings::IssuerSettings;
+use symbolon_protocol::sign_in::email_code_use::{EmailCodeTry, Recipient};
 use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
 use symbolon_protocol::user::{PasswordHash, Profile, User};
 
@@ -201,6 +202,7 @@ impl Seeded {
             told(store.use_assertion(one, &assertion_use(&app, &jti, *now + HOUR)).await).await,
             Use::First
         );
+        plant_email_codes(scene).await;
         let code = store.keep_code(one, code_grant(scene, "ann"), *now, &scene.random).await.unwrap();
         let used_code = store.keep_code(one, code_grant(scene, "ann"), *now, &scene.random).await.unwrap();
         assert_eq!(redeem(&**store, one, &used_code, *now).await.unwrap(), Redemption::Redeemed);
@@ -320,6 +322,7 @@ impl Seeded {
             told(store.use_assertion(one, &assertion_use(&app, &jti, *now + HOUR)).await).await,
             Use::Replayed
         );
+        goes_on_with_email_codes(scene, store).await;
         for code in [&self.code, &self.used_code] {
             assert_eq!(redeem(store, one, code, *now).await.unwrap(), Redemption::Unknown);
         }
@@ -347,6 +350,27 @@ impl Seeded {
         let taken = attribute::user("new", json!({ "number": "ANN" }), *now);
         assert_eq!(store.create_user(one, taken, None).await.unwrap(), Created::Exists);
     }
+}
+
+/// A code that was mailed and tried once, and one that was used.
+async fn plant_email_codes(scene: &Scene) {
+    let Scene { store, issuer: one, now, .. } = scene;
+    let end = *now + HOUR;
+    told(store.note_recipient(one, ("mailed", end), Recipient([7; 16])).await).await;
+    told(store.try_email_code(one, ("mailed", end), false).await).await;
+    let used = told(store.try_email_code(one, ("used", end), true).await).await;
+    assert_eq!(used, EmailCodeTry::Right { recipient: None });
+}
+
+async fn goes_on_with_email_codes(scene: &Scene, store: &dyn Store) {
+    let Scene { issuer: one, now, .. } = scene;
+    let end = *now + HOUR;
+    let used = told(store.try_email_code(one, ("used", end), true).await).await;
+    assert_eq!(used, EmailCodeTry::UsedUp);
+    let wrong = told(store.try_email_code(one, ("mailed", end), false).await).await;
+    assert_eq!(wrong, EmailCodeTry::Wrong { left: 3 });
+    let right = told(store.try_email_code(one, ("mailed", end), true).await).await;
+    assert_eq!(right, EmailCodeTry::Right { recipient: Some(Recipient([7; 16])) });
 }
 
 async fn plant_authenticators(scene: &Scene) -> Enrolled {
@@ -536,6 +560,8 @@ async fn refuses_writes(scene: &Scene, seeded: &Seeded) {
         ("family", store.rotate(one, family_id, &rotation(begun.version, *now)).await.err()),
         ("revocation", store.revoke(one, &[token]).await.err()),
         ("assertion", store.use_assertion(one, &assertion_use(&app, &jti, *now)).await.err()),
+        ("recipient", store.note_recipient(one, ("new", *now), Recipient([1; 16])).await.err()),
+        ("try", store.try_email_code(one, ("new", *now), true).await.err()),
         ("client", store.create_client(one, client("new", *now)).await.err()),
         ("logo", store.put_logo(one, Some(&app), logo::image("new", 100)).await.err()),
         ("user", store.create_user(one, user("new", None, *now), None).await.err()),

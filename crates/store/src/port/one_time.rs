@@ -1,4 +1,4 @@
-//! The part of the port for what may be used once: codes, client assertions, challenges.
+//! The part of the port for what may be used once: codes, client assertions, codes by e-mail, challenges.
 
 use std::sync::Arc;
 
@@ -7,6 +7,7 @@ use symbolon_crypto::random::Random;
 use symbolon_protocol::client_authentication::AssertionUse;
 use symbolon_protocol::code::{AuthorizationCode, CodeGrant};
 use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::sign_in::email_code_use::{EmailCodeTry, Recipient};
 use symbolon_protocol::time::Timestamp;
 
 use crate::shard::Route;
@@ -89,6 +90,34 @@ pub trait Assertions: Send + Sync {
         issuer: &IssuerId,
         assertion: &AssertionUse,
     ) -> Result<Outcome<Use>, StoreError>;
+}
+
+/// Codes sent by e-mail: what became of each. A code is named by its id and its end, which must be the same at every call for
+/// it; it is remembered until then and 15 minutes more. Durable.
+#[async_trait]
+pub trait EmailCodes: Send + Sync {
+    /// Notes to whom a code was mailed. Whoever is noted first stays.
+    ///
+    /// # Errors
+    /// [`StoreError`]: the store is out of reach, or has no room for one more.
+    async fn note_recipient(
+        &self,
+        issuer: &IssuerId,
+        code: (&str, Timestamp),
+        recipient: Recipient,
+    ) -> Result<Outcome<()>, StoreError>;
+    /// Takes a try of a code, and uses the code up if it was right: see
+    /// [`EmailCodeUse`](symbolon_protocol::sign_in::email_code_use::EmailCodeUse). Of any number of callers at once, on any number
+    /// of nodes, one is told that it was right, and no more than a code has tries are told anything.
+    ///
+    /// # Errors
+    /// [`StoreError`]: the store is out of reach, or has no room for one more.
+    async fn try_email_code(
+        &self,
+        issuer: &IssuerId,
+        code: (&str, Timestamp),
+        is_right: bool,
+    ) -> Result<Outcome<EmailCodeTry>, StoreError>;
 }
 
 /// Login and consent transactions: JSON that only the server reads, kept in memory, used once.

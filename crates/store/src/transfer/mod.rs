@@ -36,6 +36,7 @@ use symbolon_protocol::role::{GivenRole, Role};
 use symbolon_protocol::session::Session;
 use symbolon_protocol::session_origin::SessionOrigin;
 use symbolon_protocol::settings::IssuerSettings;
+use symbolon_protocol::sign_in::email_code_use::EmailCodeUse;
 use symbolon_protocol::sign_in::invitation::KeptInvitation;
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::{PasswordHash, User};
@@ -133,6 +134,8 @@ pub enum Record {
     Revocation(IssuerId, Tombstone),
     /// The mark of a used client assertion, and until when it is needed.
     Assertion(RecordKey, Timestamp),
+    /// What became of a code sent by e-mail, and until when it is needed.
+    EmailCode(RecordKey, Timestamp, EmailCodeUse),
     /// A client with its secrets' digests.
     Client(IssuerId, Box<Client>),
     /// The logo of the issuer, or of a client.
@@ -179,6 +182,8 @@ pub enum Class {
     Revocations,
     /// [`Record::Assertion`]
     Assertions,
+    /// [`Record::EmailCode`]
+    EmailCodes,
     /// [`Record::Client`]
     Clients,
     /// [`Record::Logo`]
@@ -209,7 +214,7 @@ pub enum Class {
 
 impl Class {
     /// Every class, in order.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Shards,
         Self::Epochs,
         Self::Issuers,
@@ -217,6 +222,7 @@ impl Class {
         Self::Families,
         Self::Revocations,
         Self::Assertions,
+        Self::EmailCodes,
         Self::Clients,
         Self::Logos,
         Self::Users,
@@ -243,6 +249,7 @@ impl Class {
             Self::Families => "families",
             Self::Revocations => "revocations",
             Self::Assertions => "assertions",
+            Self::EmailCodes => "email_codes",
             Self::Clients => "clients",
             Self::Logos => "logos",
             Self::Users => "users",
@@ -272,6 +279,7 @@ impl Record {
             Self::Family(..) => Class::Families,
             Self::Revocation(..) => Class::Revocations,
             Self::Assertion(..) => Class::Assertions,
+            Self::EmailCode(..) => Class::EmailCodes,
             Self::Client(..) => Class::Clients,
             Self::Logo(..) => Class::Logos,
             Self::User(..) => Class::Users,
@@ -295,7 +303,7 @@ impl Record {
             Self::Session { session, .. } => Some(session.expires_at),
             Self::Family(_, family) => Some(family.ends_at()),
             Self::Revocation(_, tombstone) => Some(tombstone.expires_at),
-            Self::Assertion(_, until) => Some(*until),
+            Self::Assertion(_, until) | Self::EmailCode(_, until, _) => Some(*until),
             Self::Invitation(_, kept) => Some(kept.invitation.expires_at),
             Self::Delivery(_, delivery) => Some(delivery.expires_at),
             _ => None,

@@ -97,6 +97,7 @@ fn canonical(record: &Record) -> serde_json::Result<Vec<u8>> {
         Record::Family(key, family) => json(&(key, family)),
         Record::Revocation(issuer, tombstone) => json(&(issuer, told(tombstone))),
         Record::Assertion(key, until) => json(&(key, capped(*until))),
+        Record::EmailCode(key, until, used) => json(&(key, capped(*until), used)),
         Record::Client(issuer, client) => json(&(issuer, client)),
         // The digest is one of the kind and the content.
         Record::Logo(issuer, client, logo) => json(&(issuer, client, logo.digest())),

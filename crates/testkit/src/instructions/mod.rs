@@ -1,4 +1,4 @@
-//! How many instructions the server executes for one request of each operation.
+//! How many instructions the server executes for one request of each operation; of a login, for all of its requests.
 //!
 //! Times depend on the machine, on its other load and on the minute; the number of executed instructions does not. The
 //! server runs under valgrind's `callgrind`, which counts every instruction of every thread of the process, and nothing
@@ -37,7 +37,10 @@ const SETTLE: Duration = Duration::from_millis(1_300);
 /// How many servers are counted at the same time.
 const SERVERS: usize = 4;
 
-/// Instructions per request, by the operation's name.
+/// How many users have a passkey, where one signs in by it.
+const PASSKEYS: usize = 4;
+
+/// Instructions per request, by the operation's name. A whole login counts as one request.
 pub type Counts = BTreeMap<String, u64>;
 
 /// What to count, and how.
@@ -46,7 +49,7 @@ pub struct CountOptions {
     pub binary: PathBuf,
     /// The operations to count.
     pub operations: Vec<Operation>,
-    /// Requests of each slice. Codes live for a minute, in which all of a slice must be redeemed.
+    /// Requests of each slice; a tenth of it of whole logins. Codes live for a minute, in which all of a slice must be redeemed.
     pub requests: u64,
     /// Slices of each operation that count, after one that does not: in that one caches fill, and every token is
     /// verified for the first time. The slice with the fewest instructions is reported, because the sweep, which runs
@@ -109,6 +112,7 @@ fn run(
         users: 20,
         tokens: 64,
         families: 8,
+        passkeys: if operations.iter().any(|operation| operation.needs_passkeys()) { PASSKEYS } else { 0 },
         algorithm: Some(Algorithm::EdDsa),
         ..SeedOptions::default()
     };
@@ -181,21 +185,22 @@ struct Counting<'a> {
 impl Counting<'_> {
     /// Instructions per request, of each slice that counts.
     fn count(&self, counted: &Counted) -> Result<Vec<u64>, LoadtestError> {
-        let scenario = self.operation.scenario();
+        let (scenario, requests) =
+            (self.operation.scenario(), self.operation.requests(self.options.requests));
         let mut visitors = scenario.visitors(self.seed, 1, Mix::Pure)?;
         let mut slices = Vec::new();
         for slice in 0..=self.options.slices {
             if scenario == Scenario::Code {
-                let codes = usize::try_from(self.options.requests).unwrap_or(usize::MAX);
+                let codes = usize::try_from(requests).unwrap_or(usize::MAX);
                 self.runtime.block_on(harvest_codes(self.seed, codes))?;
                 std::thread::sleep(SETTLE);
             }
             counted.zero()?;
-            visitors = self.ask(self.options.requests, visitors)?;
+            visitors = self.ask(requests, visitors)?;
             std::thread::sleep(SETTLE);
             let instructions = counted.instructions(self.operation.name())?;
             if slice > 0 {
-                slices.push(instructions / self.options.requests.max(1));
+                slices.push(instructions / requests.max(1));
             }
         }
         Ok(slices)

@@ -5,6 +5,9 @@ use std::str::FromStr;
 use symbolon_loadtest::LoadtestError;
 use symbolon_loadtest::scenario::Scenario;
 
+/// How many cheap requests a login stands for in a slice.
+const LOGIN: u64 = 10;
+
 /// An operation that is counted: a scenario, with the settings of its client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
@@ -17,7 +20,7 @@ pub enum Operation {
 
 impl Operation {
     /// Every one, in the order of counting.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Of(Scenario::Silent),
         Self::Of(Scenario::Userinfo),
         Self::Of(Scenario::Introspect),
@@ -26,6 +29,8 @@ impl Operation {
         Self::Of(Scenario::Refresh),
         Self::Of(Scenario::Code),
         Self::CodeWithMinimalIdToken,
+        Self::Of(Scenario::LoginEmailCode),
+        Self::Of(Scenario::LoginPasskey),
     ];
 
     /// Its name on the command line and in the baseline.
@@ -42,6 +47,19 @@ impl Operation {
             Self::Of(scenario) => scenario,
             Self::CodeWithMinimalIdToken => Scenario::Code,
         }
+    }
+
+    /// How many requests a slice has, of a slice of so many of the cheap ones. A login is ten times as much as what it ends with.
+    pub(super) fn requests(self, of: u64) -> u64 {
+        match self.scenario().is_login() {
+            true => of.div_ceil(LOGIN),
+            false => of,
+        }
+    }
+
+    /// Whether somebody must have a passkey.
+    pub(super) fn needs_passkeys(self) -> bool {
+        self.scenario() == Scenario::LoginPasskey
     }
 
     /// Whether the client gets minimal ID tokens.
@@ -74,6 +92,6 @@ mod tests {
             assert!(committed.operations.contains_key(operation.name()), "{}", operation.name());
         }
         assert_eq!(committed.operations.len(), Operation::ALL.len());
-        assert!("login".parse::<Operation>().is_err());
+        assert!("login".parse::<Operation>().is_err(), "a password's hash would be nearly all of it");
     }
 }

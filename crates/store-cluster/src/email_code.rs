@@ -1,0 +1,225 @@
+//! What became of codes sent by e-mail. It is in PostgreSQL, because a failover of Redis could lose it. One row for a code:
+//! noting its recipient and each try are one statement for many codes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use symbolon_figures::StoreKind;
+use symbolon_protocol::grant::Slot;
+use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::sign_in::email_code::TRIES;
+use symbolon_protocol::sign_in::email_code_use::{EmailCodeTry, EmailCodeUse, Recipient, tries_taken};
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::port::EmailCodes;
+use symbolon_store::shard::record_key;
+use symbolon_store::{Outcome, StoreError};
+use tokio_postgres::Row;
+
+use crate::ClusterStore;
+use crate::batch::Batch;
+use crate::postgres::{Postgres, column, retried};
+use crate::revocation::{capped, sweep_by};
+
+/// The most changes in one batch, and the most batches at a time.
+const MOST: usize = 512;
+const LANES: usize = 4;
+
+/// Returns no row for a code that is used up, which it leaves as it is ([`EmailCodeUse::attempt`]).
+const CHANGE: &str = "
+    INSERT INTO email_codes AS c (key, until, tries, recipient)
+    SELECT * FROM unnest($1::bytea[], $2::bigint[], $3::smallint[], $4::bytea[])
+    ON CONFLICT (key) DO UPDATE
+    SET tries = LEAST(c.tries + excluded.tries, $5::smallint), recipient = COALESCE(c.recipient, excluded.recipient)
+    WHERE c.tries < $5::smallint
+    RETURNING key, tries, recipient";
+
+const IMPORT: &str = "
+    INSERT INTO email_codes (key, until, tries, recipient)
+    SELECT * FROM unnest($1::bytea[], $2::bigint[], $3::smallint[], $4::bytea[])
+    ON CONFLICT (key) DO NOTHING";
+
+const SWEEP: &str = "
+    DELETE FROM email_codes WHERE key IN
+        (SELECT key FROM email_codes WHERE until <= $1 ORDER BY until LIMIT $2)";
+
+/// What is to be done with a code.
+#[derive(Clone, Copy)]
+enum Action {
+    Note(Recipient),
+    /// Whether the code is right.
+    Try(bool),
+}
+
+/// A change of one code: its key, until when it is needed, and what is to be done.
+pub(crate) struct Change {
+    key: [u8; 16],
+    until: u64,
+    action: Action,
+}
+
+/// The queue of changes to write. Each is answered by the code as it is then, or by `None` if it was used up before.
+pub(crate) type Changing = Batch<Change, Option<EmailCodeUse>>;
+
+pub(crate) fn start(postgres: &Arc<Postgres>) -> Changing {
+    let postgres = Arc::clone(postgres);
+    Batch::start("codes by e-mail", MOST, LANES, move |changes: Vec<Change>| {
+        let postgres = Arc::clone(&postgres);
+        async move { change(&postgres, &changes).await }
+    })
+}
+
+/// Makes changes, and returns the code of each. A statement changes a row once, so several changes of one code take
+/// several statements, in their order: as many as a code has tries, and one, because a code that is used up stays so.
+async fn change(
+    postgres: &Postgres,
+    changes: &[Change],
+) -> Result<Vec<Result<Option<EmailCodeUse>, StoreError>>, StoreError> {
+    let mut codes: Vec<_> = changes.iter().map(|_| Ok(None)).collect();
+    let mut waiting: Vec<usize> = (0..changes.len()).collect();
+    let mut used_up = BTreeSet::new();
+    while !waiting.is_empty() {
+        // In the order of keys, so that two batches that meet wait for each other and not both.
+        let mut now: BTreeMap<[u8; 16], (usize, &Change)> = BTreeMap::new();
+        let mut later = Vec::new();
+        for index in waiting {
+            let Some(change) = changes.get(index) else { continue };
+            if used_up.contains(&change.key) {
+                continue;
+            }
+            match now.contains_key(&change.key) {
+                true => later.push(index),
+                false => drop(now.insert(change.key, (index, change))),
+            }
+        }
+        let found = write(postgres, &now).await?;
+        for (key, (index, _)) in &now {
+            match (found.get(key), codes.get_mut(*index)) {
+                (Some(used), Some(code)) => *code = Ok(Some(*used)),
+                _ => drop(used_up.insert(*key)),
+            }
+        }
+        waiting = later;
+    }
+    Ok(codes)
+}
+
+/// Writes one change of each code; returns those that were not used up, as they are now.
+async fn write(
+    postgres: &Postgres,
+    changes: &BTreeMap<[u8; 16], (usize, &Change)>,
+) -> Result<BTreeMap<[u8; 16], EmailCodeUse>, StoreError> {
+    if changes.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let of_all = || changes.values().map(|(_, change)| *change);
+    let keys: Vec<&[u8]> = of_all().map(|change| change.key.as_slice()).collect();
+    let untils: Vec<i64> = of_all().map(|change| change.until.cast_signed()).collect();
+    let tries: Vec<i16> = of_all().map(Change::tries).collect();
+    let recipients: Vec<Option<&[u8]>> = of_all().map(Change::recipient).collect();
+    let most = i16::from(TRIES);
+    let rows = retried(|| async {
+        let connection = postgres.connection().await?;
+        connection.change_returning(CHANGE, &[&keys, &untils, &tries, &recipients, &most]).await
+    });
+    rows.await?.iter().map(|row| Ok((key(row)?, used(row, 1)?))).collect()
+}
+
+impl Change {
+    fn tries(&self) -> i16 {
+        match self.action {
+            Action::Note(_) => 0,
+            Action::Try(is_right) => i16::from(tries_taken(is_right)),
+        }
+    }
+
+    fn recipient(&self) -> Option<&[u8]> {
+        match &self.action {
+            Action::Note(Recipient(digest)) => Some(digest),
+            Action::Try(_) => None,
+        }
+    }
+}
+
+/// The key of a row.
+pub(crate) fn key(row: &Row) -> Result<[u8; 16], StoreError> {
+    column::<&[u8]>(row, 0)?.try_into().map_err(|_| cut_short())
+}
+
+/// Reads a code from a row: its tries at `index`, its recipient behind.
+pub(crate) fn used(row: &Row, index: usize) -> Result<EmailCodeUse, StoreError> {
+    let tries = u8::try_from(column::<i16>(row, index)?).map_err(|_| cut_short())?;
+    let recipient = column::<Option<&[u8]>>(row, index + 1)?;
+    let recipient = recipient.map(|digest| digest.try_into().map(Recipient).map_err(|_| cut_short()));
+    Ok(EmailCodeUse { recipient: recipient.transpose()?, tries })
+}
+
+fn cut_short() -> StoreError {
+    StoreError::Failed("a code by e-mail is not as it was written".into())
+}
+
+impl ClusterStore {
+    async fn change_email_code(
+        &self,
+        issuer: &IssuerId,
+        (id, until): (&str, Timestamp),
+        action: Action,
+    ) -> Result<Option<EmailCodeUse>, StoreError> {
+        let _pass = self.gate.enter()?;
+        self.admit_email_code()?;
+        let key = record_key(issuer, id);
+        let [.., high, low] = key;
+        let slot = u32::from(Slot::new(u32::from_be_bytes([0, 0, high, low])).number());
+        let timer = self.figures.kind(StoreKind::EmailCode).start(self.counted_under(slot));
+        let changed = self.email_codes.submit(Change { key, until: capped(until), action }).await;
+        timer.finish(changed.is_ok());
+        changed
+    }
+
+    /// Imports codes: the key of each, until when it is needed, and what became of it.
+    pub(crate) async fn import_email_codes(
+        &self,
+        codes: &[([u8; 16], Timestamp, EmailCodeUse)],
+    ) -> Result<(), StoreError> {
+        if codes.is_empty() {
+            return Ok(());
+        }
+        let keys: Vec<&[u8]> = codes.iter().map(|(key, ..)| key.as_slice()).collect();
+        let untils: Vec<i64> = codes.iter().map(|(_, until, _)| capped(*until).cast_signed()).collect();
+        let tries: Vec<i16> = codes.iter().map(|(.., used)| i16::from(used.tries)).collect();
+        let recipients: Vec<Option<&[u8]>> = codes
+            .iter()
+            .map(|(.., used)| used.recipient.as_ref().map(|Recipient(digest)| digest.as_slice()))
+            .collect();
+        let connection = self.postgres.connection().await?;
+        connection.change(IMPORT, &[&keys, &untils, &tries, &recipients]).await.map(drop)
+    }
+
+    /// Deletes a bounded number of codes that are no longer needed; returns how many.
+    pub(crate) async fn sweep_email_codes(&self, now: Timestamp) -> Result<u64, StoreError> {
+        sweep_by(&self.postgres, SWEEP, now).await
+    }
+}
+
+#[async_trait]
+impl EmailCodes for ClusterStore {
+    async fn note_recipient(
+        &self,
+        issuer: &IssuerId,
+        code: (&str, Timestamp),
+        recipient: Recipient,
+    ) -> Result<Outcome<()>, StoreError> {
+        self.change_email_code(issuer, code, Action::Note(recipient)).await?;
+        Ok(Outcome::settled(()))
+    }
+
+    async fn try_email_code(
+        &self,
+        issuer: &IssuerId,
+        code: (&str, Timestamp),
+        is_right: bool,
+    ) -> Result<Outcome<EmailCodeTry>, StoreError> {
+        let changed = self.change_email_code(issuer, code, Action::Try(is_right)).await?;
+        Ok(Outcome::settled(changed.map_or(EmailCodeTry::UsedUp, |used| used.told(is_right))))
+    }
+}

@@ -30,7 +30,7 @@ const SESSIONS_AT_ONCE: usize = 256;
 const KEYS_AT_ONCE: usize = 128;
 
 /// The tables that must be empty before an import, and are emptied after an unfinished one.
-const TABLES: [&str; 24] = [
+const TABLES: [&str; 25] = [
     "issuers",
     "signing_keys",
     "clients",

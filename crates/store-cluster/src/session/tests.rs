@@ -128,11 +128,7 @@ async fn an_end_deletes_where_the_session_began() {
         drop(store.open_session(&issuer, &id, opened.clone()).await.unwrap());
         store.note_origin(&issuer, &opened, &origin).await.unwrap();
         let place = store.session_place(&issuer, &id);
-        let is_kept = async || {
-            let mut cmd = redis::cmd("EXISTS");
-            cmd.arg(store.origin_key(place).as_bytes());
-            store.redis.ask(&cmd).await.unwrap().read::<u8>().unwrap() == 1
-        };
+        let is_kept = async || store.origin_at(&issuer, place).await.unwrap().is_some();
         assert!(is_kept().await);
         let place_of_sid = store.sid_place(opened.sid.as_str()).unwrap();
         let ending = store.ending(place_of_sid);

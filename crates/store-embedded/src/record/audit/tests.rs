@@ -194,8 +194,8 @@ async fn of_a_packed_block_as_much_is_trimmed_as_it_takes() {
 const EARLIER: &str = "
     DROP TABLE user_groups; DROP TABLE roles; DROP TABLE memberships; DROP TABLE user_roles; DROP TABLE group_roles;
     DROP TABLE entitlement_counts; DROP TABLE user_attribute;
-    DROP TABLE authenticators; DROP TABLE identities; DROP TABLE logos; DROP TABLE deliveries; DROP TABLE delivery_counts;
-    DROP TABLE audit_blocks; DROP TABLE audit_users; DELETE FROM audit_sizes;
+    DROP TABLE authenticators; DROP TABLE identities; DROP TABLE logos; DROP TABLE invitations;
+    DROP TABLE deliveries; DROP TABLE delivery_counts; DROP TABLE audit_blocks; DROP TABLE audit_users; DELETE FROM audit_sizes;
     CREATE TABLE audit (
         sequence INTEGER PRIMARY KEY, issuer TEXT NOT NULL, at INTEGER NOT NULL, event TEXT NOT NULL,
         user TEXT, client TEXT, document TEXT NOT NULL

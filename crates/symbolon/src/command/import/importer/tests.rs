@@ -102,9 +102,10 @@ fn what_belongs_to_a_user_is_sent_behind_it_unless_the_user_is_not_there() {
 fn batches_are_bounded() {
     let server = Noted::default();
     let (done, _) = server.import(false, |importer| {
-        (1..=5_000).try_for_each(|n| importer.user(entry(n, json!({ "email": format!("u{n}@example.com") }))))
+        (1..=12_500)
+            .try_for_each(|n| importer.user(entry(n, json!({ "email": format!("u{n}@example.com") }))))
     });
-    assert_eq!((done, server.to("/users/bulk").len(), server.requests.get()), (Ok(()), 5_000, 3));
+    assert_eq!((done, server.to("/users/bulk").len(), server.requests.get()), (Ok(()), 12_500, 3));
 }
 
 #[test]
@@ -221,7 +222,7 @@ fn after_a_failure_of_the_server_nothing_is_sent_and_what_is_lost_is_told() {
     let server = Noted::default();
     server.fails_from.set(Some(2));
     let (done, report) = server.import(false, |importer| {
-        (1..=5_000).try_for_each(|n| {
+        (1..=12_500).try_for_each(|n| {
             let mut entry = entry(n, json!({ "id": n.to_string(), "email": format!("u{n}@example.com") }));
             entry.groups = vec!["g1".into()];
             importer.user(entry)
@@ -229,7 +230,7 @@ fn after_a_failure_of_the_server_nothing_is_sent_and_what_is_lost_is_told() {
     });
     assert_eq!(done, Err("the server is gone".to_owned()));
     assert_eq!((server.requests.get(), server.to("/memberships/bulk").len()), (2, 0));
-    assert_eq!(report["records"], json!({ "users": { "created": 2_000, "existing": 0, "refused": 0 } }));
-    let lost = json!({ "memberships": { "count": 2_000, "record": 1 } });
+    assert_eq!(report["records"], json!({ "users": { "created": 5_000, "existing": 0, "refused": 0 } }));
+    let lost = json!({ "memberships": { "count": 5_000, "record": 1 } });
     assert_eq!((&report["lost"], &report["broke_off"]), (&lost, &json!(true)));
 }

@@ -5,8 +5,8 @@ import { createServer } from "node:http";
 export const fixtures = JSON.parse(readFileSync(process.env.SYMBOLON_FIXTURES, "utf8"));
 const CALLBACK_TAKES = 800;
 
-/** Serves the application; answers with its client and how it is stopped. */
-export async function serve() {
+/** Serves the application of a provider; answers with its client and how it is stopped. */
+export async function serve(provider = fixtures) {
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url, "http://application");
     if (pathname !== "/callback") return response.writeHead(404).end();
@@ -16,12 +16,12 @@ export async function serve() {
   });
   await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
   // On the provider's own host, as it is another application of the same site.
-  const origin = `http://${new URL(fixtures.base_url).hostname}:${server.address().port}`;
-  return { origin, client: await register(origin), close: () => server.close() };
+  const origin = `http://${new URL(provider.base_url).hostname}:${server.address().port}`;
+  return { provider, origin, client: await register(provider, origin), close: () => server.close() };
 }
 
 /** Where the application sends the browser. */
-export function authorizationUrl({ origin, client }, more = {}) {
+export function authorizationUrl({ provider, origin, client }, more = {}) {
   const query = new URLSearchParams({
     response_type: "code",
     client_id: client.client_id,
@@ -32,17 +32,17 @@ export function authorizationUrl({ origin, client }, more = {}) {
     code_challenge_method: "S256",
     ...more,
   });
-  return `${fixtures.base_url}/authorize?${query}`;
+  return `${provider.base_url}/authorize?${query}`;
 }
 
 /** Changes settings of the issuer; `null` puts one back. */
-export const set = (settings) => change("/settings", settings);
+export const set = (settings, provider) => change("/settings", settings, provider);
 
 /** Changes a record of the admin API. */
-export async function change(path, members) {
-  const response = await fetch(`${fixtures.base_url}/api/admin${path}`, {
+export async function change(path, members, provider = fixtures) {
+  const response = await fetch(`${provider.base_url}/api/admin${path}`, {
     method: "PATCH",
-    headers: { authorization: `Bearer ${fixtures.admin_secret}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${provider.admin_secret}`, "content-type": "application/json" },
     body: JSON.stringify(members),
   });
   if (response.status !== 200) throw new Error(`${path} was refused: ${await response.text()}`);
@@ -60,19 +60,19 @@ export async function putLogo(path, type, body) {
 }
 
 /** Creates a user. */
-export async function createUser(user) {
-  const response = await fetch(`${fixtures.base_url}/api/admin/users`, {
+export async function createUser(user, provider = fixtures) {
+  const response = await fetch(`${provider.base_url}/api/admin/users`, {
     method: "POST",
-    headers: { authorization: `Bearer ${fixtures.admin_secret}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${provider.admin_secret}`, "content-type": "application/json" },
     body: JSON.stringify(user),
   });
   if (response.status !== 201) throw new Error(`the user was refused: ${await response.text()}`);
 }
 
-async function register(origin) {
-  const response = await fetch(`${fixtures.base_url}/api/admin/clients`, {
+async function register(provider, origin) {
+  const response = await fetch(`${provider.base_url}/api/admin/clients`, {
     method: "POST",
-    headers: { authorization: `Bearer ${fixtures.admin_secret}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${provider.admin_secret}`, "content-type": "application/json" },
     body: JSON.stringify({
       client_name: "Slow application",
       client_uri: origin,

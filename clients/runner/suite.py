@@ -163,6 +163,12 @@ def _browser(folder: Path) -> None:
     _need("chromium", "chromium")
 
 
+def _pages(folder: Path) -> None:
+    _browser(folder)
+    # Moves the clock of a provider.
+    _need("faketime", "faketime")
+
+
 def _oauth2_proxy(folder: Path) -> None:
     subprocess.run(["go", "tool", "-n", "oauth2-proxy"], cwd=folder, check=True)
 
@@ -223,7 +229,7 @@ SUITES = {
     suite.name: suite
     for suite in (
         # The longest first, since they run beside each other.
-        Suite("pages", NODE, NAMED, result.of_node, _browser),
+        Suite("pages", NODE, NAMED, result.of_node, _pages),
         Suite("parties/spring-boot", UNITTEST, CALLING, result.of_unittest, _maven),
         Suite("parties/jupyterhub", UNITTEST, HTTP, result.of_unittest, _jupyterhub),
         Suite("parties/kubernetes", UNITTEST, TLS, result.of_unittest, _kubernetes),

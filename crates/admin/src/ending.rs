@@ -1,14 +1,15 @@
-//! Ends users' access, sessions, consents and clients, with their tokens and families.
+//! Ends users' access, sessions, consents and clients, with their tokens and families, and says what is left alive.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{ClientId, Sid, UserId};
 use symbolon_protocol::revocation::{SessionEnd, Tombstone};
 use symbolon_protocol::session::Session;
 use symbolon_store::Durable;
+use symbolon_store::port::PageRequest;
 
 use crate::call::{Call, Concerns};
 use crate::error::AdminError;
@@ -140,4 +141,15 @@ pub(super) async fn session(call: &Call, sid: &Sid) -> Result<Option<Arc<Session
 async fn with_tokens(call: &Call) -> Result<SessionEnd, AdminError> {
     let longest = longest(call).await?;
     Ok(SessionEnd::WithTokens { now: call.now(), longest })
+}
+
+/// What still works for a user after a change: the numbers of live sessions, and of clients with refresh tokens.
+///
+/// # Errors
+/// [`AdminError`]: the store failed.
+pub(super) async fn left_alive(call: &Call, user: &UserId) -> Result<Value, AdminError> {
+    let page = PageRequest { page: 1, limit: 1, search: None };
+    let sessions = call.app.store.list_sessions(call.id(), user, &page, call.now()).await?.total;
+    let grants = grants::live_families(&call.app, &call.issuer, user).await?.len();
+    Ok(json!({ "sessions": sessions, "grants": grants }))
 }

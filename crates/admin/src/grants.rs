@@ -5,11 +5,10 @@ use std::collections::BTreeSet;
 use http::Method;
 use serde_json::{Value, json};
 use symbolon_app::grants;
-use symbolon_protocol::id::{ClientId, UserId};
-use symbolon_store::port::PageRequest;
+use symbolon_protocol::id::ClientId;
 
 use crate::call::{Call, done, ok};
-use crate::error::{AdminError, Answer};
+use crate::error::Answer;
 use crate::operation::{Operation, reference};
 use crate::{ending, users};
 
@@ -78,15 +77,4 @@ async fn sign_out(call: Call) -> Answer {
     let user = users::load(&call).await?;
     ending::signed_in(&call, &user.id).await?;
     Ok(done())
-}
-
-/// What still works for a user after a change: the numbers of live sessions, and of clients with refresh tokens.
-///
-/// # Errors
-/// [`AdminError`]: the store failed.
-pub(super) async fn left_alive(call: &Call, user: &UserId) -> Result<Value, AdminError> {
-    let page = PageRequest { page: 1, limit: 1, search: None };
-    let sessions = call.app.store.list_sessions(call.id(), user, &page, call.now()).await?.total;
-    let grants = grants::live_families(&call.app, &call.issuer, user).await?.len();
-    Ok(json!({ "sessions": sessions, "grants": grants }))
 }

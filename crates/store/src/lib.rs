@@ -18,6 +18,7 @@ pub mod columns;
 pub mod contract;
 pub mod entitlement;
 pub mod error;
+mod freeze;
 pub mod link;
 pub mod listing;
 pub mod outcome;

@@ -28,11 +28,11 @@ use symbolon_protocol::time::Timestamp;
 
 use crate::StoreError;
 use crate::backup::{BackupError, BackupReport};
+use crate::freeze::{Freeze, FreezeError};
 pub use crate::listing::{
     FamilyCursor, InvalidCursor, ListedSession, NextFamilies, NextSessions, Page, PageRequest, SessionCursor,
 };
 use crate::shard::{Generation, Route, ShardKind};
-use crate::transfer::{Freeze, FreezeError};
 pub use audit::{Audit, AuditFilter};
 pub use authenticators::{AuthenticatorUpdate, Authenticators, Enrolled, authenticators_document};
 pub use clients::Clients;

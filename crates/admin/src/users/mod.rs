@@ -19,7 +19,7 @@ use crate::call::{Call, Concerns, Payload, created, done, ok};
 use crate::error::{AdminError, Answer};
 use crate::fields::Fields;
 use crate::operation::{Operation, PAGE, Parameter, page_of, wrapped};
-use crate::{ending, grants, paging, sessions, settings};
+use crate::{ending, paging, sessions, settings};
 use symbolon_app::audit::ChangedFields;
 use symbolon_app::http::Failure;
 
@@ -288,7 +288,7 @@ async fn set_password(call: Call, payload: Payload) -> Answer {
     if sign_out {
         ending::signed_in(&call, &user.id).await?;
     }
-    Ok(ok(&json!({ "left_alive": grants::left_alive(&call, &user.id).await? })))
+    Ok(ok(&json!({ "left_alive": ending::left_alive(&call, &user.id).await? })))
 }
 
 async fn list_sessions(call: Call) -> Answer {

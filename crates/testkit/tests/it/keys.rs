@@ -262,6 +262,35 @@ fn a_key_signs_when_relying_parties_know_it() {
 }
 
 #[test]
+fn an_issuer_that_is_made_while_running_has_its_next_key_at_once() {
+    let server = TestServer::start();
+    let url = format!("{}/side", server.url);
+    let made = server.admin("POST", "/issuers", Some(json!({ "id": "side", "url": url })));
+    assert_eq!(made.status, 201, "{made:?}");
+    let began = server.now().millis();
+    let keys = server.admin("GET", "/issuers/side/signing-keys", None).json();
+    let keys = keys["keys"].as_array().unwrap();
+    let in_state = |state: &str| {
+        let found: Vec<&Value> = keys.iter().filter(|key| key["state"] == state).collect();
+        assert_eq!(found.len(), 1, "{state}: {keys:?}");
+        found[0]
+    };
+    let (active, next) = (in_state("active"), in_state("next"));
+    assert_eq!((keys.len(), &active["algorithm"]), (2, &next["algorithm"]), "{keys:?}");
+    assert!(next["signs_from"].as_u64().unwrap_or(began) >= began, "{next}");
+    let key_set = server.browser().get("/side/.well-known/jwks.json").json();
+    let published: Vec<&Value> = key_set["keys"].as_array().unwrap().iter().map(|key| &key["kid"]).collect();
+    for key in [active, next] {
+        assert!(published.contains(&&key["kid"]), "{key}: {key_set}");
+    }
+    // It signs after a rotation, and nobody has to fetch the key set again.
+    server.clock.advance(AHEAD);
+    assert_eq!(server.admin("POST", "/issuers/side/signing-keys/rotate", None).status, 200);
+    let status = server.admin("GET", "/issuers/side/signing-keys/status", None).json();
+    assert_eq!(status["algorithms"][0]["active"], next["kid"], "{status}");
+}
+
+#[test]
 fn a_rotation_by_hand_waits_for_the_cache_time_and_a_revocation_does_not() {
     let server = TestServer::start();
     let rp = RelyingParty::register(&server, json!({}));

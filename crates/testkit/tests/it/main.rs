@@ -49,6 +49,7 @@ mod logout_channels;
 mod mail;
 mod mailbox;
 mod migration;
+mod page_rows;
 mod pages;
 mod password_hashes;
 mod pkce;

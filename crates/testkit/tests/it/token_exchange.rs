@@ -65,6 +65,39 @@ fn bad_subjects_are_invalid_grant_and_a_foreign_one_is_refused() {
     assert_eq!(exchange(&rp, &subject, &[("scope", "payments")]).error(), "invalid_scope");
 }
 
+/// RFC 8693 2.2.1: a token of before the client's registration was narrowed is exchanged for no more than what it says now.
+#[test]
+fn a_client_whose_scope_was_narrowed_exchanges_for_the_narrower_scope() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({}));
+    let service = RelyingParty::register(&server, json!({ "allowed_subject_token_clients": [rp.client_id] }));
+    let narrow = |client: &RelyingParty, scope: &str| {
+        let path = format!("/clients/{}", client.client_id);
+        assert_eq!(server.admin("PATCH", &path, Some(json!({ "scope": scope }))).status, 200);
+    };
+    let (_, browser) = server.signed_in("a@example.com");
+    let request = rp.authorization_request().with("scope", "openid profile email");
+    let subject = rp.sign_in_with(&browser, request).access_token;
+    let scope_of = |client: &RelyingParty| {
+        let tokens = TokenSet::of(&exchange(client, &subject, &[]));
+        let claimed = decode_jwt(&tokens.access_token).1["scope"].clone();
+        assert_eq!(tokens.body["scope"], claimed, "what is said and what the token has");
+        claimed
+    };
+    for client in [&rp, &service] {
+        assert_eq!(scope_of(client), "openid profile email");
+        narrow(client, "openid email");
+        assert_eq!(scope_of(client), "openid email");
+        let asked = exchange(client, &subject, &[("scope", "profile")]);
+        assert_eq!((asked.status, asked.error()), (400, "invalid_scope".to_owned()));
+        narrow(client, "api");
+        let nothing = exchange(client, &subject, &[]);
+        assert_eq!((nothing.status, nothing.error()), (400, "invalid_scope".to_owned()), "nothing is left");
+        narrow(client, "openid profile email");
+        assert_eq!(scope_of(client), "openid profile email", "only the registration was narrower");
+    }
+}
+
 /// Whoever is called with a token holds it, and must not be able to say that its client acts (RFC 8693 2.1).
 #[test]
 fn an_actor_token_is_valid_and_the_callers_to_present() {

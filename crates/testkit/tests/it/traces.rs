@@ -160,6 +160,42 @@ fn a_login_is_told_span_by_span_and_nothing_secret_leaves() {
     }
 }
 
+/// The setting `otlp.traceparent`: whose header joins a trace, and has a request left out of all traces.
+#[test]
+fn a_traceparent_counts_as_the_setting_says() {
+    const SAMPLED: &str = "/.well-known/jwks.json";
+    const UNSAMPLED: &str = "/.well-known/openid-configuration";
+    let (us, others) = ("127.0.0.1", "203.0.113.0/24");
+    for (whose, proxies, counts) in [
+        (None, us, true),
+        (None, others, false),
+        (Some("trusted_proxies"), us, true),
+        (Some("trusted_proxies"), others, false),
+        (Some("anybody"), others, true),
+        (Some("nobody"), us, false),
+    ] {
+        let collector = Collector::start();
+        let options = collector.options().env("SYMBOLON_TRUSTED_PROXIES", proxies);
+        let options = match whose {
+            Some(whose) => options.env("SYMBOLON_OTLP_TRACEPARENT", whose),
+            None => options,
+        };
+        let server = TestServer::start_with(options);
+        for (path, flags) in [(SAMPLED, "01"), (UNSAMPLED, "00")] {
+            let headers = [("traceparent", &*traceparent(flags))];
+            assert_eq!(server.browser().get_with(path, &headers).status, 200);
+        }
+        drop(server);
+        let spans = collector.spans();
+        let joined = named(&spans, &format!("GET {SAMPLED}"));
+        let is_joined =
+            joined.trace_id == TRACE.to_be_bytes() && joined.parent_span_id == CALLER.to_be_bytes();
+        assert_eq!(is_joined, counts, "{whose:?}, proxies {proxies}");
+        let is_traced = spans.iter().any(|span| span.name == format!("GET {UNSAMPLED}"));
+        assert_eq!(is_traced, !counts, "{whose:?}, proxies {proxies}: left out by its caller");
+    }
+}
+
 #[test]
 fn a_collector_learns_who_sends() {
     let collector = Collector::start();

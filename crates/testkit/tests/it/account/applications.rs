@@ -1,5 +1,8 @@
 //! The page of applications.
 
+use serde_json::json;
+use symbolon_testkit::RelyingParty;
+
 use super::{audited, send};
 use crate::login::Scene;
 
@@ -31,8 +34,21 @@ fn what_is_allowed_is_shown_and_ended() {
 #[test]
 fn all_access_ends_at_once() {
     let scene = Scene::new();
-    let (browser, _) = scene.signed_in();
+    let (browser, tokens) = scene.signed_in();
+    let other = RelyingParty::register(&scene.server, json!({ "skip_consent": true }));
+    let others =
+        other.sign_in_with(&browser, other.authorization_request().with("scope", "openid offline_access"));
+    let statuses = || {
+        [&tokens, &others].map(|tokens| {
+            let bearer = format!("Bearer {}", tokens.access_token);
+            scene.server.browser().get_with("/userinfo", &[("authorization", &bearer)]).status
+        })
+    };
+    assert_eq!(statuses(), [200, 200]);
     assert_eq!(send(&browser, "/account/applications", &[("end_all", "true")]).status, 303);
+    assert_eq!(statuses(), [401, 401], "the access tokens of every application are dead");
+    let refreshed = other.refresh(others.refresh_token.as_deref().expect("a refresh token"));
+    assert_eq!((refreshed.status, refreshed.error()), (400, "invalid_grant".to_owned()));
     assert!(browser.get("/account/applications").body.contains("No application uses your account."));
     assert_eq!(browser.get("/account").status, 200, "the session stays");
 }

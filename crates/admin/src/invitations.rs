@@ -13,7 +13,6 @@ use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{GroupId, RoleId};
 use symbolon_protocol::sign_in::invitation::{Invitation, LIVES, LONGEST_LIFE, MOST_GIVEN, mark};
 use symbolon_protocol::sign_in::registration::Registration;
-use symbolon_store::Durable;
 
 use crate::call::{Call, Concerns, Payload, created, done};
 use crate::error::{AdminError, Answer};
@@ -110,9 +109,7 @@ async fn withdraw(call: Call) -> Answer {
     let unknown = || AdminError::not_found("there is no such invitation, or it was used or withdrawn");
     let end = Invitation::end_of(id).filter(|end| *end > call.now() && *end <= call.now() + LONGEST_LIFE);
     let end = end.ok_or_else(unknown)?;
-    let mut durable = Durable::already();
-    let is_first = use_once((&*call.app, &*call.issuer), MARK, &mark(id), end, &mut durable).await?;
-    durable.wait().await?;
+    let is_first = use_once((&*call.app, &*call.issuer), MARK, &mark(id), end).await?.told().await?;
     if !is_first {
         return Err(unknown());
     }

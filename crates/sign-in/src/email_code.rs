@@ -148,7 +148,7 @@ async fn take(call: &mut Call, form: LoginForm, code: &str) -> Result<Response, 
         return email_code_page::page(&context, &form.interaction, &form.asking, Some(error));
     }
     let (mark, until) = (sent.use_mark(), sent.expires_at());
-    let is_first = use_once((app, issuer), MARK, &mark, until, &mut call.durable).await?;
+    let is_first = use_once((app, issuer), MARK, &mark, until).await?.take(&mut call.durable);
     let user = if is_first { recipient(call, &sent).await? } else { None };
     let address = user.as_ref().and_then(|user| user.mailable_address());
     let (Some(user), Some(address)) = (&user, address) else {

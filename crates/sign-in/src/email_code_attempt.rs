@@ -13,7 +13,7 @@ use symbolon_protocol::precis::login_key;
 use symbolon_protocol::refusal::{Details, Reason, Refusal, shown_login_name};
 use symbolon_protocol::sign_in::email_code::{CodeRefused, EmailCode, SentCode, TRIES};
 use symbolon_protocol::user::User;
-use symbolon_store::{Durable, StoreError};
+use symbolon_store::StoreError;
 
 use crate::after_answer::{after_answer, mail_language, may_be_told, queue};
 use crate::unknown_account;
@@ -103,9 +103,7 @@ impl CodeRequest {
         // Before the mail: without the mark the code leads nowhere.
         let NewCode { sent, .. } = &self.new;
         let mark = sent.recipient_mark(&user.id, address, &issuer.sign_in_key);
-        let mut durable = Durable::already();
-        use_once((app, issuer), MARK, &mark, sent.expires_at(), &mut durable).await?;
-        durable.wait().await?;
+        use_once((app, issuer), MARK, &mark, sent.expires_at()).await?.told().await?;
         Ok(mail(self, &user))
     }
 }
@@ -130,7 +128,7 @@ pub(super) async fn recipient(call: &mut Call, sent: &SentCode) -> Result<Option
     let Some(address) = user.mailable_address() else { return Ok(None) };
     let mark = sent.recipient_mark(&user.id, address, &issuer.sign_in_key);
     // Whoever sets it only now was sent nothing. The code is used up by then, so that the mark is worth nothing.
-    let was_told = !use_once((app, issuer), MARK, &mark, sent.expires_at(), durable).await?;
+    let was_told = !use_once((app, issuer), MARK, &mark, sent.expires_at()).await?.take(durable);
     Ok(was_told.then_some(user))
 }
 
@@ -153,7 +151,7 @@ pub(super) async fn has_try(call: &mut Call, sent: &SentCode) -> Result<Option<u
     let Call { context, durable, .. } = call;
     let at = (&*context.app, &*context.issuer);
     for number in 0..TRIES {
-        if use_once(at, MARK, &sent.try_mark(number), sent.expires_at(), durable).await? {
+        if use_once(at, MARK, &sent.try_mark(number), sent.expires_at()).await?.take(durable) {
             return Ok(Some(TRIES - 1 - number));
         }
     }

@@ -200,7 +200,8 @@ mod tests {
             jti: Jti::parse(jti).unwrap(),
             expires_at: NOW + Duration::from_secs(60),
         };
-        let first = store.use_assertion(&IssuerId::default_issuer(), &used("first")).await.unwrap().value;
+        let first =
+            store.use_assertion(&IssuerId::default_issuer(), &used("first")).await.unwrap().in_memory();
         assert_eq!(first, symbolon_store::port::Use::First);
         store.figures().assertion_room().set_most(0);
         assert!(matches!(
@@ -208,7 +209,8 @@ mod tests {
             Err(StoreError::Unavailable(_))
         ));
         store.figures().assertion_room().set_most(ASSERTIONS);
-        let again = store.use_assertion(&IssuerId::default_issuer(), &used("first")).await.unwrap().value;
+        let again =
+            store.use_assertion(&IssuerId::default_issuer(), &used("first")).await.unwrap().in_memory();
         assert_eq!(again, symbolon_store::port::Use::Replayed);
         store.measure_assertions().await.unwrap();
     }

@@ -60,7 +60,7 @@ mod tests {
             store.keep_challenge(&issuer, id, vec![7; 16].into(), end).await
         };
         let code = store.keep_code(&issuer, grant.clone(), NOW, &random).await.unwrap();
-        assert_eq!(store.use_assertion(&issuer, &assertion("first")).await.unwrap().value, Use::First);
+        assert_eq!(store.use_assertion(&issuer, &assertion("first")).await.unwrap().in_memory(), Use::First);
         challenge("first").await.unwrap();
         let rooms = store.figures().snapshot().rooms;
         assert!(rooms.iter().all(|(_, room)| room.bytes > 0 && room.refused == 0), "{rooms:?}");
@@ -72,7 +72,10 @@ mod tests {
         assert!(store.keep_code(&issuer, grant.clone(), NOW, &random).await.is_err());
         assert!(store.use_assertion(&issuer, &assertion("second")).await.is_err());
         assert!(challenge("second").await.is_err());
-        assert_eq!(store.use_assertion(&issuer, &assertion("first")).await.unwrap().value, Use::Replayed);
+        assert_eq!(
+            store.use_assertion(&issuer, &assertion("first")).await.unwrap().in_memory(),
+            Use::Replayed
+        );
         assert!(store.take_challenge(&issuer, "first", NOW).await.unwrap().is_some());
         let at = store.code(&issuer, &code, NOW).await.unwrap().unwrap().at;
         assert_eq!(store.redeem_code(&at, NOW).await.unwrap(), Redemption::Redeemed);

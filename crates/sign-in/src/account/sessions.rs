@@ -101,7 +101,7 @@ async fn end_one(call: &mut Call, person: &Person, sid: &str) -> Result<(), Fail
     let Some(found) = found.take(durable).filter(|found| found.session.user == person.user.id) else {
         return Ok(());
     };
-    end_session_by_sid(&context.app, &context.issuer, &found.session, durable).await?;
+    end_session_by_sid(&context.app, &context.issuer, &found.session).await?.take(durable);
     call.settle().await?;
     let detail = by_themselves(json!({ "sessions": 1 }));
     call.context.audit_change(Event::SessionEnded, &person.user.id, None, detail);
@@ -124,7 +124,7 @@ pub(super) async fn end_others(call: &mut Call, person: &Person) -> Result<u64, 
         let others = found.items.iter().filter(|listed| listed.session.sid != person.session.sid);
         let before = ended;
         for listed in others {
-            end_session_by_sid(&context.app, &context.issuer, &listed.session, durable).await?;
+            end_session_by_sid(&context.app, &context.issuer, &listed.session).await?.take(durable);
             ended += 1;
         }
         if ended == before || found.items.len() < AT_ONCE as usize {

@@ -90,7 +90,7 @@ pub(super) async fn verify(call: &mut Call) -> Result<Response, Failure> {
         return Ok(unproven(reason_of(why), NOT_ACCEPTED, Details::default()).into_json());
     }
     let (mark, until) = (sent.use_mark(), sent.expires_at());
-    if !use_once((app, issuer), MARK, &mark, until, &mut call.durable).await? {
+    if !use_once((app, issuer), MARK, &mark, until).await?.take(&mut call.durable) {
         return Err(refused(Reason::EmailCodeUsedUp));
     }
     let Some(user) = recipient(call, &sent).await? else { return Err(refused(Reason::UserDeactivated)) };

@@ -79,7 +79,7 @@ impl EmbeddedImport {
             return Ok(());
         }
         let commit = self.store.journal.append(ops);
-        self.store.outcome((), commit).durable.wait().await
+        self.store.outcome((), commit).told().await
     }
 }
 

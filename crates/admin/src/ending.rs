@@ -8,7 +8,6 @@ use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{ClientId, Sid, UserId};
 use symbolon_protocol::revocation::{SessionEnd, Tombstone};
 use symbolon_protocol::session::Session;
-use symbolon_store::Durable;
 use symbolon_store::port::PageRequest;
 
 use crate::call::{Call, Concerns};
@@ -83,7 +82,7 @@ pub(super) async fn consent(call: &Call, user: &UserId, client: &ClientId) -> Re
 }
 
 async fn write(call: &Call, tombstone: Tombstone) -> Result<(), AdminError> {
-    call.app.store.revoke(call.id(), &[tombstone]).await?.durable.wait().await?;
+    call.app.store.revoke(call.id(), &[tombstone]).await?.told().await?;
     Ok(())
 }
 
@@ -120,16 +119,11 @@ fn audit_sessions(call: &Call, user: &UserId, ended: u64) {
 /// [`AdminError`]: the store failed.
 pub(super) async fn session(call: &Call, sid: &Sid) -> Result<Option<Arc<Session>>, AdminError> {
     let end = with_tokens(call).await?;
-    let mut durable = Durable::already();
-    let found = call.app.store.session_by_sid(call.id(), sid.as_str(), call.now()).await?.take(&mut durable);
-    let Some(found) = found else {
-        durable.wait().await?;
-        return Ok(None);
-    };
+    let found = call.app.store.session_by_sid(call.id(), sid.as_str(), call.now()).await?.told().await?;
+    let Some(found) = found else { return Ok(None) };
     grants::forget_browsers(&call.app, &call.issuer, &found.session.user).await?;
     let ending = Ending { session: &found.session, id: None, end: &end };
-    let ended = call.app.end_session(&call.issuer, ending, &mut durable).await?;
-    durable.wait().await?;
+    let ended = call.app.end_session(&call.issuer, ending).await?.told().await?;
     if let Some(session) = &ended {
         let detail = json!({ "remembered_browsers": "ended" });
         let concerns = Concerns { user: Some(&session.user), detail, ..Concerns::default() };

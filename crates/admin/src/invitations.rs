@@ -14,7 +14,6 @@ use symbolon_protocol::sign_in::invitation::{
 };
 use symbolon_protocol::sign_in::registration::Registration;
 use symbolon_protocol::time::Timestamp;
-use symbolon_store::Durable;
 use symbolon_store::port::InvitationKeeping;
 
 use crate::call::{Call, Concerns, Payload, created, done, ok};
@@ -170,8 +169,5 @@ async fn withdraw_unlisted(call: &Call, id: &str, end: Timestamp) -> Result<bool
     if end <= call.now() || end > call.now() + LONGEST_LIFE {
         return Ok(false);
     }
-    let mut durable = Durable::already();
-    let is_first = use_invitation((&*call.app, &*call.issuer), (id, end), &mut durable).await?;
-    durable.wait().await?;
-    Ok(is_first)
+    Ok(use_invitation((&*call.app, &*call.issuer), (id, end)).await?.told().await?)
 }

@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 use symbolon_protocol::id::{Sid, UserId};
 use symbolon_protocol::session::AuthenticationMethod;
-use symbolon_store::Durable;
 use symbolon_store::port::{ListedSession, SessionCursor};
 
 use crate::call::{Call, done, ok};
@@ -91,9 +90,7 @@ fn unknown() -> AdminError {
 
 async fn show(call: Call) -> Answer {
     let sid: Sid = call.path("sid")?;
-    let mut durable = Durable::already();
-    let found = call.app.store.session_by_sid(call.id(), sid.as_str(), call.now()).await?.take(&mut durable);
-    durable.wait().await?;
+    let found = call.app.store.session_by_sid(call.id(), sid.as_str(), call.now()).await?.told().await?;
     let found = found.ok_or_else(unknown)?;
     let origin = call.app.store.session_origin(call.id(), &found.session).await?;
     Ok(ok(&json!({ "session": view(&ListedSession { origin, ..found }) })))

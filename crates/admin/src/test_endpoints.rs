@@ -16,7 +16,6 @@ use symbolon_protocol::scope::Scope;
 use symbolon_protocol::settings::LONGEST_LIFE;
 use symbolon_protocol::token::refresh_token::{RegisteredToken, family_of_registered};
 use symbolon_protocol::user::{User, UserProfile};
-use symbolon_store::Durable;
 use symbolon_store::port::Created;
 
 use crate::admin_created::{self, Lives};
@@ -99,7 +98,7 @@ async fn session(call: Call, payload: Payload) -> Answer {
     let user = active_user(&call, &named).await?;
     let (id, session) = admin_created::session(&call, user.id.clone(), Duration::from_secs(ttl));
     let (expires_at, made) = (session.expires_at, ChangedFields::made(&session));
-    call.app.store.open_session(call.id(), &id, session).await?.durable.wait().await?;
+    call.app.store.open_session(call.id(), &id, session).await?.told().await?;
     call.audit(Event::SessionCreated, Concerns { user: Some(&user.id), ..Concerns::default() }, made);
     let cookie = set_cookie(&call.issuer, &call.issuer.cookie, id.expose(), Duration::from_secs(ttl));
     let cookie = cookie.as_ref().and_then(|cookie| cookie.to_str().ok());
@@ -214,9 +213,7 @@ async fn token(call: Call, payload: Payload) -> Answer {
     let family = admin_created::family(&call, client, user, scope, lives);
     let (concerns, made) = ((family.user.clone(), family.client.clone()), ChangedFields::made(&family));
     let id = family_of_registered(call.id(), &registered.jti);
-    let mut durable = Durable::already();
-    let begun = call.app.store.begin_family(call.id(), &id, family.into()).await?.take(&mut durable);
-    durable.wait().await?;
+    let begun = call.app.store.begin_family(call.id(), &id, family.into()).await?.told().await?;
     if begun == Created::Exists {
         return Err(AdminError::conflict("a token of this jti is registered already"));
     }

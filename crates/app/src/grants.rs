@@ -12,8 +12,8 @@ use symbolon_protocol::revocation::{SessionEnd, Tombstone};
 use symbolon_protocol::scope::Scope;
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::token::refresh_token::lineage;
+use symbolon_store::StoreError;
 use symbolon_store::port::PageRequest;
-use symbolon_store::{Durable, StoreError};
 
 use crate::app::App;
 use crate::issuer::{IssuerState, longest_life};
@@ -79,13 +79,13 @@ pub type Grants = BTreeMap<ClientId, Grant>;
 /// # Errors
 /// The store's.
 pub async fn live_families(app: &App, issuer: &IssuerState, user: &UserId) -> Result<Grants, StoreError> {
-    let (mut grants, mut durable, mut after) = (Grants::new(), Durable::already(), None);
+    let (mut grants, mut after) = (Grants::new(), None);
     loop {
         let piece = app.store.next_families_of(&issuer.id, user, after, AT_ONCE, app.now()).await?;
         for family in &piece.items {
             // Families that ended with their user, client, consent or session are still stored; only a tombstone
             // marks them.
-            if !app.store.revoked(&issuer.id, &lineage(family)).await?.take(&mut durable) {
+            if !app.store.revoked(&issuer.id, &lineage(family)).await?.told().await? {
                 grants.entry(family.client.clone()).or_default().family(family);
             }
         }
@@ -94,7 +94,6 @@ pub async fn live_families(app: &App, issuer: &IssuerState, user: &UserId) -> Re
             None => break,
         };
     }
-    durable.wait().await?;
     Ok(grants)
 }
 
@@ -144,14 +143,12 @@ pub async fn clients_of_sessions(
 /// The store's.
 pub async fn in_use(app: &App, issuer: &IssuerState, user: &UserId) -> Result<Grants, StoreError> {
     let mut grants = of_user(app, issuer, user).await?;
-    let mut durable = Durable::already();
     for (client, born) in clients_of_sessions(app, issuer, user).await? {
         let lineage = Lineage { client: Some(client.clone()), ..Lineage::of_user(&issuer.id, user, born) };
-        if !app.store.revoked(&issuer.id, &lineage).await?.take(&mut durable) {
+        if !app.store.revoked(&issuer.id, &lineage).await?.told().await? {
             grants.entry(client).or_default();
         }
     }
-    durable.wait().await?;
     Ok(grants)
 }
 
@@ -232,5 +229,5 @@ async fn longest_of(app: &App, issuer: &IssuerState) -> Result<Duration, StoreEr
 }
 
 async fn write(app: &App, issuer: &IssuerState, tombstone: Tombstone) -> Result<(), StoreError> {
-    app.store.revoke(&issuer.id, &[tombstone]).await?.durable.wait().await
+    app.store.revoke(&issuer.id, &[tombstone]).await?.told().await
 }

@@ -8,13 +8,13 @@ use symbolon_protocol::client_authentication::AssertionUse;
 use symbolon_protocol::id::{ClientId, Jti};
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::port::Use;
-use symbolon_store::{Durable, StoreError};
+use symbolon_store::{Outcome, StoreError};
 
 use crate::app::App;
 use crate::issuer::IssuerState;
 
-/// Sets the mark `name` of a kind at an issuer, until `expires_at`; returns whether this caller alone has set it. The
-/// answer may leave when `durable` is reached. `kind` and `name` have no space.
+/// Sets the mark `name` of a kind at an issuer, until `expires_at`; returns whether this caller alone has set it.
+/// `kind` and `name` have no space.
 ///
 /// # Errors
 /// [`StoreError`]: the store is out of reach, or has no room for marks.
@@ -23,8 +23,7 @@ pub async fn use_once(
     kind: &'static str,
     name: &str,
     expires_at: Timestamp,
-    durable: &mut Durable,
-) -> Result<bool, StoreError> {
+) -> Result<Outcome<bool>, StoreError> {
     let mark = AssertionUse {
         client_id: ClientId::trusted("sign-in"),
         // A client's key has a thumbprint of base64url, in which there is no colon.
@@ -32,5 +31,5 @@ pub async fn use_once(
         jti: Jti::trusted(name),
         expires_at,
     };
-    Ok(app.store.use_assertion(&issuer.id, &mark).await?.take(durable) == Use::First)
+    Ok(app.store.use_assertion(&issuer.id, &mark).await?.map(|used| used == Use::First))
 }

@@ -5,7 +5,7 @@ use symbolon_crypto::seal::SealError;
 use symbolon_protocol::sign_in::invitation::{Invitation, mark};
 use symbolon_protocol::sign_in::registration::Registration;
 use symbolon_protocol::time::Timestamp;
-use symbolon_store::{Durable, StoreError};
+use symbolon_store::{Outcome, StoreError};
 
 use crate::app::App;
 use crate::issuer::IssuerState;
@@ -78,10 +78,9 @@ pub async fn leads_in(
 pub async fn use_invitation(
     (app, issuer): (&App, &IssuerState),
     (id, ends_at): (&str, Timestamp),
-    durable: &mut Durable,
-) -> Result<bool, StoreError> {
+) -> Result<Outcome<bool>, StoreError> {
     if Invitation::end_of(id).is_some() {
-        return use_once((app, issuer), MARK, &mark(id), ends_at, durable).await;
+        return use_once((app, issuer), MARK, &mark(id), ends_at).await;
     }
-    app.store.use_invitation(&issuer.id, id, app.now()).await
+    app.store.use_invitation(&issuer.id, id, app.now()).await.map(Outcome::settled)
 }

@@ -18,7 +18,7 @@ use symbolon_protocol::session::{Session, SessionId};
 use symbolon_protocol::time::KEPT_AFTER_END;
 use symbolon_store::port::PageRequest;
 use symbolon_store::shard::sid_of;
-use symbolon_store::{Durable, StoreError};
+use symbolon_store::{Durable, Outcome, StoreError};
 
 use crate::app::App;
 use crate::audit::AuditEntry;
@@ -48,8 +48,7 @@ impl App {
         &self,
         issuer: &IssuerState,
         ending: Ending<'_>,
-        durable: &mut Durable,
-    ) -> Result<Option<Arc<Session>>, StoreError> {
+    ) -> Result<Outcome<Option<Arc<Session>>>, StoreError> {
         let Ending { session, id, end } = ending;
         let is_told = matches!(end, SessionEnd::WithTokens { .. });
         let mut waits = false;
@@ -60,7 +59,8 @@ impl App {
             Some(id) => self.store.end_session(&issuer.id, id, end).await?,
             None => self.store.end_session_by_sid(&issuer.id, session.sid.as_str(), end).await?,
         };
-        let ended = ended.take(durable);
+        let mut durable = Durable::already();
+        let ended = ended.take(&mut durable);
         if let Some(ended) = ended.as_ref().filter(|_| is_told) {
             // Those that took part since it was read.
             let late: Vec<ClientId> =
@@ -70,7 +70,7 @@ impl App {
         if waits {
             self.deliveries.note_queued();
         }
-        Ok(ended)
+        Ok(Outcome::after(ended, durable))
     }
 
     /// Ends every session that a user has now, each as [`end_session`](Self::end_session) does. Durable on return; returns
@@ -88,13 +88,16 @@ impl App {
         let mut ended = 0;
         loop {
             let sessions = self.store.list_sessions(&issuer.id, user, &first, self.now()).await?.items;
-            let mut durable = Durable::already();
-            let mut gone = 0;
+            // All are on their way to the disk before the first is waited for.
+            let mut outcomes = Vec::with_capacity(sessions.len());
             for listed in &sessions {
                 let ending = Ending { session: &listed.session, id: None, end };
-                gone += u64::from(self.end_session(issuer, ending, &mut durable).await?.is_some());
+                outcomes.push(self.end_session(issuer, ending).await?);
             }
-            durable.wait().await?;
+            let mut gone = 0;
+            for outcome in outcomes {
+                gone += u64::from(outcome.told().await?.is_some());
+            }
             ended += gone;
             // None is left, or somebody else is ending them too.
             if gone == 0 {
@@ -102,9 +105,7 @@ impl App {
             }
         }
         // Those whose time was over already, of which nobody needs to be told.
-        let mut durable = Durable::already();
-        ended += self.store.end_sessions_of(&issuer.id, user, end).await?.take(&mut durable);
-        durable.wait().await?;
+        ended += self.store.end_sessions_of(&issuer.id, user, end).await?.told().await?;
         Ok(ended)
     }
 
@@ -127,7 +128,8 @@ impl App {
         };
         let session = &*found.session;
         let end = SessionEnd::WithTokens { now, longest: self.longest_of(issuer, session).await? };
-        if self.end_session(issuer, Ending { session, id: Some(id), end: &end }, durable).await?.is_some() {
+        let ended = self.end_session(issuer, Ending { session, id: Some(id), end: &end }).await?;
+        if ended.take(durable).is_some() {
             let entry = AuditEntry {
                 user: Some(session.user.clone()),
                 ..AuditEntry::system(Event::SessionEnded, json!({ "reason": "expired" }))

@@ -6,7 +6,7 @@ use symbolon_protocol::password_policy::{self, PasswordFault as Fault};
 use symbolon_protocol::refusal::{Details, Reason, Refusal, shown_login_name};
 use symbolon_protocol::sign_in::mailed_code::{MailedCode, TRIES};
 use symbolon_protocol::user::User;
-use symbolon_store::Durable;
+use symbolon_store::Outcome;
 
 use symbolon_app::audit::{Actor, RefusedRequest};
 use symbolon_app::http::{Call, Context, Failure};
@@ -42,7 +42,7 @@ pub(super) async fn check(
     };
     let mut has_try = false;
     for number in 0..TRIES {
-        if use_once((app, issuer), MARK, &code.try_mark(number), code.expires_at(), durable).await? {
+        if use_once((app, issuer), MARK, &code.try_mark(number), code.expires_at()).await?.take(durable) {
             has_try = true;
             break;
         }
@@ -64,17 +64,15 @@ pub(super) async fn check(
 ///
 /// # Errors
 /// [`Failure`]: the store is out of reach.
-pub(super) async fn use_up(
-    context: &Context,
-    code: &MailedCode,
-    durable: &mut Durable,
-) -> Result<bool, Failure> {
+pub(super) async fn use_up(context: &Context, code: &MailedCode) -> Result<Outcome<bool>, Failure> {
     let at = (&*context.app, &*context.issuer);
-    let is_first = use_once(at, MARK, &code.use_mark(), code.expires_at(), durable).await?;
-    if !is_first {
-        refused(context, code, Reason::EmailCodeUsedUp);
-    }
-    Ok(is_first)
+    let used = use_once(at, MARK, &code.use_mark(), code.expires_at()).await?;
+    Ok(used.map(|is_first| {
+        if !is_first {
+            refused(context, code, Reason::EmailCodeUsedUp);
+        }
+        is_first
+    }))
 }
 
 fn refused(context: &Context, code: &MailedCode, reason: Reason) {

@@ -102,7 +102,7 @@ impl CodeRequest {
         let NewCode { sent, .. } = &self.new;
         let recipient = sent.recipient(&user.id, address, &issuer.sign_in_key);
         let code = (sent.id(), sent.expires_at());
-        app.store.note_recipient(&issuer.id, code, recipient).await?.durable.wait().await?;
+        app.store.note_recipient(&issuer.id, code, recipient).await?.told().await?;
         Ok(mail(self, &user))
     }
 }

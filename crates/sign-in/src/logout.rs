@@ -234,7 +234,7 @@ async fn end_hinted(
 ) -> Result<(), Failure> {
     let Call { context, durable, .. } = &mut *call;
     let Some(session) = hinted(context, hint, durable).await? else { return Ok(()) };
-    end_session_by_sid(&context.app, &context.issuer, &session, durable).await?;
+    end_session_by_sid(&context.app, &context.issuer, &session).await?.take(durable);
     call.settle().await?;
     call.context.audit(Event::SessionEnded, Some(&session.user), client);
     Ok(())

@@ -71,7 +71,7 @@ impl<C: Ceremony> Challenge<C> {
         let Call { context, durable, .. } = call;
         let name = encoding::encode(&digest::sha256(&[text.as_bytes()]));
         let until = self.begun_at + C::LIVES;
-        match use_once((&context.app, &context.issuer), MARK, &name, until, durable).await? {
+        match use_once((&context.app, &context.issuer), MARK, &name, until).await?.take(durable) {
             true => Ok(()),
             false => Err(C::unknown()),
         }

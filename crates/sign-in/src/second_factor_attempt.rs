@@ -164,7 +164,7 @@ impl Attempt<'_> {
                 identity.is_some_and(|identity| identity.user == *user)
             }
             Proof::Session { .. } => match &self.session {
-                Some(id) => app.store.session(&issuer.id, id, app.now()).await?.value.is_some(),
+                Some(id) => app.store.session(&issuer.id, id, app.now()).await?.told().await?.is_some(),
                 None => false,
             },
         };

@@ -75,8 +75,7 @@ pub(super) async fn step_up(call: &mut Call, user: &User, amr: Amr) -> Result<Op
     let Context { app, issuer, .. } = &context;
     let Some(before) = session_cookie(&call.received.headers, issuer) else { return Ok(None) };
     let is_still = async || {
-        let mut seen = Durable::already();
-        let session = app.store.session(&issuer.id, &before, app.now()).await?.take(&mut seen);
+        let session = app.store.session(&issuer.id, &before, app.now()).await?.told().await?;
         let user = app.store.user(&issuer.id, &user.id).await?;
         let is_own = session.is_some_and(|session| user.as_ref().is_some_and(|user| session.user == user.id));
         Ok(is_own && user.is_some_and(|user| user.may_sign_in()))
@@ -214,6 +213,6 @@ async fn hand_over(
         None => None,
     };
     let end = SessionEnd::Succeeded { dropped };
-    app.end_session(issuer, Ending { session: old, id: Some(id), end: &end }, durable).await?;
+    app.end_session(issuer, Ending { session: old, id: Some(id), end: &end }).await?.take(durable);
     Ok(())
 }

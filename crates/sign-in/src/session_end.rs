@@ -2,7 +2,7 @@
 
 use symbolon_protocol::revocation::SessionEnd;
 use symbolon_protocol::session::{Session, SessionId};
-use symbolon_store::Durable;
+use symbolon_store::{Durable, Outcome};
 
 use symbolon_app::app::App;
 use symbolon_app::http::Failure;
@@ -22,7 +22,7 @@ pub(super) async fn end_session(
 ) -> Result<(), Failure> {
     let end = SessionEnd::WithTokens { now: app.now(), longest: app.longest_of(issuer, session).await? };
     let ending = Ending { session, id: Some(id), end: &end };
-    if app.end_session(issuer, ending, durable).await?.is_none() {
+    if app.end_session(issuer, ending).await?.take(durable).is_none() {
         // Another request was faster, and may have stored another session under this id. The grants of this one are
         // revoked all the same.
         let tombstones = end.tombstones(&issuer.id, session);
@@ -39,9 +39,8 @@ pub(super) async fn end_session_by_sid(
     app: &App,
     issuer: &IssuerState,
     session: &Session,
-    durable: &mut Durable,
-) -> Result<(), Failure> {
+) -> Result<Outcome<()>, Failure> {
     let end = SessionEnd::WithTokens { now: app.now(), longest: app.longest_of(issuer, session).await? };
-    app.end_session(issuer, Ending { session, id: None, end: &end }, durable).await?;
-    Ok(())
+    let ended = app.end_session(issuer, Ending { session, id: None, end: &end }).await?;
+    Ok(ended.map(|_| ()))
 }

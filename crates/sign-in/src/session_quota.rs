@@ -2,7 +2,6 @@
 
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::UserId;
-use symbolon_store::Durable;
 use symbolon_store::port::ListedSession;
 
 use crate::session_end::end_session_by_sid;
@@ -20,12 +19,13 @@ pub(super) async fn enforce(context: &Context, user: &UserId) {
 async fn end_oldest(context: &Context, user: &UserId, most: u32) -> Result<(), Failure> {
     let Context { app, issuer, .. } = context;
     let beyond = app.store.sign_ins_beyond(&issuer.id, user, most, app.now()).await?;
-    let mut durable = Durable::already();
+    // All are on their way to the disk before the first is waited for.
+    let mut outcomes = Vec::with_capacity(beyond.len());
     for ListedSession { session, .. } in &beyond {
-        end_session_by_sid(app, issuer, session, &mut durable).await?;
+        outcomes.push(end_session_by_sid(app, issuer, session).await?);
     }
-    durable.wait().await?;
-    for _ in &beyond {
+    for outcome in outcomes {
+        outcome.told().await?;
         context.audit(Event::SessionEnded, Some(user), None);
     }
     Ok(())

@@ -226,7 +226,8 @@ mod tests {
             jti: Jti::parse(jti).unwrap(),
             expires_at: NOW + Duration::from_secs(60),
         };
-        let first = store.use_assertion(&IssuerId::default_issuer(), &used("first")).await.unwrap().value;
+        let first =
+            store.use_assertion(&IssuerId::default_issuer(), &used("first")).await.unwrap().in_memory();
         assert_eq!(first, symbolon_store::port::Use::First);
         store.figures().assertion_room().set_most(0);
         assert!(matches!(
@@ -234,7 +235,8 @@ mod tests {
             Err(StoreError::Unavailable(_))
         ));
         store.figures().assertion_room().set_most(ASSERTIONS);
-        let again = store.use_assertion(&IssuerId::default_issuer(), &used("first")).await.unwrap().value;
+        let again =
+            store.use_assertion(&IssuerId::default_issuer(), &used("first")).await.unwrap().in_memory();
         assert_eq!(again, symbolon_store::port::Use::Replayed);
     }
 
@@ -283,7 +285,7 @@ mod tests {
         };
         drop(store.use_assertion(&issuer, &used).await.unwrap());
         store.figures().email_code_room().set_most(EMAIL_CODES);
-        let tried = store.try_email_code(&issuer, ("code", end), true).await.unwrap().value;
+        let tried = store.try_email_code(&issuer, ("code", end), true).await.unwrap().in_memory();
         assert_eq!(tried, EmailCodeTry::Right { recipient: None });
     }
 }

@@ -72,7 +72,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             })
             .collect();
         let ids: Vec<SessionId> = some.iter().map(|(id, _)| id.clone()).collect();
-        store.open_sessions(&issuer, some).await?.durable.wait().await?;
+        store.open_sessions(&issuer, some).await?.told().await?;
         for n in 0..clients {
             let client = ClientId::trusted(format!("client-{n}"));
             for id in &ids {

@@ -125,7 +125,7 @@ mod tests {
         let store = open().unwrap();
         store.freeze(Freeze::Migrating).await.unwrap();
         let outcome = store.outcome((), store.journal.append([]));
-        let refused = outcome.durable.wait().await.unwrap_err();
+        let refused = outcome.told().await.unwrap_err();
         assert!(matches!(refused, StoreError::Unavailable(why) if why.contains("moved")));
         let (issuer, user) = (IssuerId::default_issuer(), UserId::parse("ann").unwrap());
         let withdrawn = store.withdraw(&issuer, &user, &ClientId::parse("app").unwrap()).await;

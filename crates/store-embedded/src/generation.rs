@@ -137,7 +137,7 @@ impl Shards for EmbeddedStore {
         let (list, opened) = opened(&self.on_kind(kind, List), shards, now);
         let commit = self.journal.append([put(kind, &list)?]);
         // Ids of the new generation may only be given out once a restart would know it.
-        self.outcome((), commit).durable.wait().await?;
+        self.outcome((), commit).told().await?;
         self.on_kind(kind, Set(&list));
         Ok(opened)
     }

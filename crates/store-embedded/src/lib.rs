@@ -95,17 +95,17 @@ impl EmbeddedStore {
             // end.
             let frozen = self.check_not_frozen();
             let closed = || StoreError::Unavailable("the store is closed".into());
-            return Outcome {
+            return Outcome::after(
                 value,
-                durable: Durable::after(async move { Err(frozen.err().unwrap_or_else(closed)) }),
-            };
+                Durable::after(async move { Err(frozen.err().unwrap_or_else(closed)) }),
+            );
         }
         let wait = self.journal.wait(commit);
         let durable = Durable::after(async move {
             wait.await;
             Ok(())
         });
-        Outcome { value, durable }
+        Outcome::after(value, durable)
     }
 
     /// Reads one record of the journal on a thread that may block.

@@ -292,6 +292,6 @@ pub(crate) mod tests {
         let now = Timestamp::from_millis(NOW);
         let tombstone = Tombstone::up_to(Target::Issuer, Slot::new(0), now, now);
         let outcome = store.revoke(&issuer, &[tombstone]).await.unwrap();
-        assert!(matches!(outcome.durable.wait().await, Err(StoreError::Unavailable(_))));
+        assert!(matches!(outcome.told().await, Err(StoreError::Unavailable(_))));
     }
 }

@@ -71,10 +71,10 @@ mod tests {
             store.keep_challenge(&issuer, id, vec![7; 16].into(), end).await
         };
         let code = store.keep_code(&issuer, grant.clone(), NOW, &random).await.unwrap();
-        assert_eq!(store.use_assertion(&issuer, &assertion("first")).await.unwrap().value, Use::First);
+        assert_eq!(store.use_assertion(&issuer, &assertion("first")).await.unwrap().in_memory(), Use::First);
         let tried = async |id: &str| {
             let code = (id, NOW + Duration::from_secs(60));
-            Ok::<_, symbolon_store::StoreError>(store.try_email_code(&issuer, code, false).await?.value)
+            Ok::<_, symbolon_store::StoreError>(store.try_email_code(&issuer, code, false).await?.in_memory())
         };
         assert_eq!(tried("first").await.unwrap(), EmailCodeTry::Wrong { left: 4 });
         challenge("first").await.unwrap();
@@ -95,7 +95,10 @@ mod tests {
         assert!(challenge("second").await.is_err());
         assert!(tried("second").await.is_err());
         assert_eq!(tried("first").await.unwrap(), EmailCodeTry::Wrong { left: 3 });
-        assert_eq!(store.use_assertion(&issuer, &assertion("first")).await.unwrap().value, Use::Replayed);
+        assert_eq!(
+            store.use_assertion(&issuer, &assertion("first")).await.unwrap().in_memory(),
+            Use::Replayed
+        );
         assert!(store.take_challenge(&issuer, "first", NOW).await.unwrap().is_some());
         let at = store.code(&issuer, &code, NOW).await.unwrap().unwrap().at;
         assert_eq!(store.redeem_code(&at, NOW).await.unwrap(), Redemption::Redeemed);

@@ -59,19 +59,45 @@ impl fmt::Debug for Durable {
 }
 
 /// What an operation achieved, and when that may be disclosed.
+///
+/// The value comes out with its wait alone: by [`take`](Self::take), which hands the wait to whoever answers, or by
+/// [`told`](Self::told), which waits. What is left out of an answer rests on state too: a refusal tells of it.
 #[must_use = "the wait for durability would be dropped: take the value, and wait before anything is told of it"]
 #[derive(Debug)]
 pub struct Outcome<T> {
-    /// What was achieved.
-    pub value: T,
-    /// The wait after which the value may be disclosed: until the changes that it rests on are durable.
-    pub durable: Durable,
+    value: T,
+    /// Until the changes that the value rests on are durable.
+    durable: Durable,
 }
 
 impl<T> Outcome<T> {
     /// An outcome that rests on durable records only, so that there is nothing to wait for.
     pub const fn settled(value: T) -> Self {
         Self { value, durable: Durable::already() }
+    }
+
+    /// An outcome that may be disclosed once `durable` is reached.
+    pub const fn after(value: T, durable: Durable) -> Self {
+        Self { value, durable }
+    }
+
+    /// Waits, and gives the value, which may be disclosed then.
+    ///
+    /// # Errors
+    /// [`StoreError`] if durability could not be reached.
+    pub async fn told(self) -> Result<T, StoreError> {
+        self.durable.wait().await?;
+        Ok(self.value)
+    }
+
+    /// The value as it is in memory, for tests and measurements: nobody waits, so nobody may be told of it.
+    pub fn in_memory(self) -> T {
+        self.value
+    }
+
+    /// What follows from the value, with the same wait.
+    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Outcome<U> {
+        Outcome { value: f(self.value), durable: self.durable }
     }
 
     /// Takes the value and adds the wait to `durable`.

@@ -61,7 +61,7 @@ async fn chunk_of(known: Arc<Known>, chunk: Vec<Line>) -> Vec<Done> {
 /// Begins the families; they are durable on return.
 async fn begun(call: &Call, families: Vec<(FamilyId, Family)>) -> Result<(), AdminError> {
     if !families.is_empty() {
-        call.app.store.begin_families(call.id(), families).await?.durable.wait().await?;
+        call.app.store.begin_families(call.id(), families).await?.told().await?;
     }
     Ok(())
 }

@@ -57,7 +57,7 @@ async fn chunk_of(known: Arc<Known>, chunk: Vec<Line>) -> Vec<Done> {
 /// Opens the sessions; they are durable on return.
 async fn opened(call: &Call, sessions: Vec<(SessionId, Session)>) -> Result<(), AdminError> {
     if !sessions.is_empty() {
-        call.app.store.open_sessions(call.id(), sessions).await?.durable.wait().await?;
+        call.app.store.open_sessions(call.id(), sessions).await?.told().await?;
     }
     Ok(())
 }

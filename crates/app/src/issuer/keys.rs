@@ -200,7 +200,7 @@ impl IssuerState {
         };
         state.cookie = match state.is_default_at_root() {
             true => security.session_cookie.clone(),
-            false => state.cookie_name("symbolon_session"),
+            false => state.cookie_name(Issuer::SESSION_COOKIE),
         };
         state.browser_state_cookie = state.cookie_name("symbolon_browser_state");
         Ok(state)

@@ -151,17 +151,8 @@ impl IssuerState {
     }
 
     /// The name of one of its cookies, with the strictest prefix that its URL allows (RFC 6265bis 4.1.3).
-    ///
-    /// Browsers send a cookie to every port of its host (RFC 6265 8.5), so issuers on one host need cookies of
-    /// different names. Only the issuer `default` at the root uses the plain name, whichever issuers are added later.
     pub fn cookie_name(&self, usual: &str) -> String {
-        // A `__Host-` cookie has the path `/`, even for an issuer with a path prefix. No sibling domain can set it,
-        // and its name distinguishes the issuers.
-        let strict = if self.is_https() { "__Host-" } else { "" };
-        if self.is_default_at_root() {
-            return format!("{strict}{usual}");
-        }
-        format!("{strict}{usual}_{}", self.id)
+        Issuer::cookie_name(&self.id, usual, self.is_https(), !self.prefix.is_empty())
     }
 
     /// A digest of a login name as it was typed, equal for every spelling of one name. It is keyed, so that nobody who

@@ -6,6 +6,8 @@ use ipnet::IpNet;
 use symbolon_crypto::SecretString;
 use symbolon_crypto::password::PasswordPolicy;
 use symbolon_crypto::seal::MasterKey;
+use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::issuer::Issuer;
 
 use super::Section;
 use super::cluster;
@@ -254,22 +256,18 @@ fn master_key(reader: &mut Reader) -> Option<MasterKey> {
 /// The name of the session cookie of the issuer `default`. For an issuer with a path it cannot be configured, because
 /// it must contain the issuer's id to be unique on the host.
 fn session_cookie(reader: &mut Reader, issuer: &IssuerUrl) -> String {
-    let usual = match (issuer.is_https(), issuer.has_path()) {
-        (true, false) => "__Host-symbolon_session",
-        (true, true) => "__Secure-symbolon_session_default",
-        (false, false) => "symbolon_session",
-        (false, true) => "symbolon_session_default",
-    };
+    let default = IssuerId::default_issuer();
+    let usual = Issuer::cookie_name(&default, Issuer::SESSION_COOKIE, issuer.is_https(), issuer.has_path());
     let given = reader.optional_text("session_cookie");
     if let Some(name) = given.as_deref().filter(|_| issuer.has_path()) {
         let text = format!("{name:?} has no effect, as the issuer has a path: the cookie is {usual:?}.");
         reader.warn("session_cookie", text);
     }
     let Some(name) = given.filter(|_| !issuer.has_path()) else {
-        reader.settings.fill("session_cookie", Value::Text(usual.to_owned()));
-        return usual.to_owned();
+        reader.settings.fill("session_cookie", Value::Text(usual.clone()));
+        return usual;
     };
-    check_cookie(reader, &name, issuer, usual);
+    check_cookie(reader, &name, issuer, &usual);
     name
 }
 

@@ -8,7 +8,7 @@ use symbolon_protocol::pkce::PkcePolicy;
 use symbolon_protocol::settings::{IssuerSettings, Lifetimes};
 
 use super::*;
-use crate::{Rate, TlsFiles};
+use crate::{EndpointLimit, LoginLimits, Rate, RateLimits, TlsFiles};
 
 const MASTER: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
 
@@ -145,8 +145,9 @@ fn a_session_cookie_is_none_of_a_sign_in_and_shown_as_it_is_set() {
     let told = &named.warnings()[0];
     assert_eq!(told.key, "session_cookie");
     assert!(told.text.contains("\"__Host-own\" has no effect"), "{}", told.text);
+    assert!(told.text.contains("the cookie is \"__Host-symbolon_session_default\""), "{}", told.text);
     for (config, name) in [
-        (named, "__Secure-symbolon_session_default"),
+        (named, "__Host-symbolon_session_default"),
         (below("http://localhost/id", &[]), "symbolon_session_default"),
         (below("https://x.example", &[]), "__Host-symbolon_session"),
     ] {
@@ -256,28 +257,73 @@ fn a_prefixed_cookie_needs_an_https_issuer() {
     assert_eq!((named.security.session_cookie.as_str(), named.warnings().len()), ("__Host-other", 0));
 }
 
+/// Whether each limit is set. No pattern leaves a field out, so that a new one must be named here.
+fn limits(all: RateLimits) -> Vec<(&'static str, bool)> {
+    let RateLimits {
+        enabled: _,
+        authorize,
+        authorize_user,
+        assertion_client,
+        token,
+        userinfo,
+        userinfo_user,
+        introspect,
+        revoke,
+        logout,
+        login,
+        admin_address,
+        connections,
+        body_budget: _,
+    } = all;
+    let LoginLimits {
+        account,
+        address,
+        success,
+        account_in_flight,
+        address_in_flight,
+        sessions,
+        email_codes,
+        mails,
+    } = login;
+    let by_endpoint =
+        [("token", token), ("userinfo", userinfo), ("introspect", introspect), ("revoke", revoke)];
+    let by_endpoint = by_endpoint.map(|(name, EndpointLimit { client, address })| {
+        [(name, client.is_some()), (name, address.is_some())]
+    });
+    let rates = [
+        ("authorize", authorize),
+        ("authorize_user", authorize_user),
+        ("assertion_client", assertion_client),
+        ("userinfo_user", userinfo_user),
+        ("logout", logout),
+        ("admin_address", admin_address),
+        ("account", account),
+        ("address", address),
+        ("success", success),
+        ("email_codes", email_codes),
+        ("mails", mails),
+    ];
+    let caps = [
+        ("connections", connections),
+        ("account_in_flight", account_in_flight),
+        ("address_in_flight", address_in_flight),
+        ("sessions", sessions),
+    ];
+    let rates = rates.into_iter().map(|(name, rate)| (name, rate.is_some()));
+    let caps = caps.into_iter().map(|(name, cap)| (name, cap.is_some()));
+    by_endpoint.into_iter().flatten().chain(rates).chain(caps).collect()
+}
+
 #[test]
 fn rate_limits_off_lifts_every_cap() {
     let on = production(&[("SYMBOLON_RATE_LIMIT_TOKEN_CLIENT", "5/h")]).unwrap().rate_limits;
     assert_eq!(on.token.client, Some(Rate { count: 5, per: Duration::from_secs(3600) }));
-    assert!(on.login.account.is_some() && on.login.sessions.is_some() && on.authorize.is_some());
-    let off = production(&[("SYMBOLON_RATE_LIMITS", "off")]).unwrap().rate_limits;
-    let endpoints = [off.token, off.userinfo, off.introspect, off.revoke];
-    assert!(endpoints.iter().all(|limit| limit.client.is_none() && limit.address.is_none()));
-    assert!(
-        [
-            off.authorize,
-            off.logout,
-            off.login.account,
-            off.login.address,
-            off.login.success,
-            off.admin_address
-        ]
-        .iter()
-        .all(Option::is_none)
-    );
-    let caps = [off.login.account_in_flight, off.login.address_in_flight, off.login.sessions];
-    assert!(caps.iter().all(Option::is_none));
+    let set = limits(on);
+    assert!(set.iter().all(|(_, is_set)| *is_set), "{set:?}");
+    let keys = crate::keys().filter(|key| key.path.starts_with("rate_limit.")).count();
+    assert_eq!(set.len(), keys, "every key has its limit here");
+    let left = limits(production(&[("SYMBOLON_RATE_LIMITS", "off")]).unwrap().rate_limits);
+    assert!(left.iter().all(|(_, is_set)| !is_set), "{left:?}");
     let lifted = production(&[("SYMBOLON_RATE_LIMIT_LOGIN_SESSIONS", "0")]).unwrap();
     assert_eq!((lifted.rate_limits.login.sessions, lifted.warnings().len()), (None, 1));
 }

@@ -24,7 +24,6 @@ use symbolon_protocol::sign_in::mailed_code::{LIVES, MailedCode};
 use symbolon_protocol::sign_in::registration::Standing;
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::User;
-use symbolon_store::Durable;
 
 use super::{Person, Visitor, form, visitor};
 use crate::after_answer::{after_answer, mail_language, may_be_told, queue};
@@ -217,11 +216,9 @@ pub(in super::super) async fn verify(call: &mut Call) -> Result<Response, Failur
     if !is_proven && let Err(error) = code_attempt::check(call, &code, typed).await? {
         return code_page(call, &interaction, Some(error));
     }
-    let mut durable = Durable::already();
-    if !code.is_live(context.app.now()) || !code_attempt::use_up(&context, &code, &mut durable).await? {
+    if !code.is_live(context.app.now()) || !code_attempt::use_up(&context, &code).await?.told().await? {
         return code_page(call, &interaction, Some(MailedCodeError::UsedUp));
     }
-    durable.wait().await?;
     let language = mail_language(call.language(), None);
     match set_email(&context, &user, code.email(), language).await? {
         Change::Made => Ok(redirect(true, &format!("{}{DONE}", context.issuer.prefix))),

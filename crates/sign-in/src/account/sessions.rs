@@ -108,7 +108,7 @@ async fn end_one(call: &mut Call, person: &Person, sid: &str) -> Result<(), Fail
         grants::forget_browsers(&context.app, &context.issuer, &person.user.id).await?;
         detail = json!({ "sessions": 1, "remembered_browsers": "ended" });
     }
-    end_session_by_sid(&context.app, &context.issuer, &found.session, durable).await?;
+    end_session_by_sid(&context.app, &context.issuer, &found.session).await?.take(durable);
     call.settle().await?;
     let detail = by_themselves(detail);
     call.context.audit_change(Event::SessionEnded, &person.user.id, None, detail);
@@ -133,7 +133,7 @@ pub(super) async fn end_others(call: &mut Call, person: &Person) -> Result<u64, 
         let others = found.items.iter().filter(|listed| listed.session.sid != person.session.sid);
         let before = ended;
         for listed in others {
-            end_session_by_sid(&context.app, &context.issuer, &listed.session, durable).await?;
+            end_session_by_sid(&context.app, &context.issuer, &listed.session).await?.take(durable);
             ended += 1;
         }
         if ended == before || found.items.len() < AT_ONCE as usize {

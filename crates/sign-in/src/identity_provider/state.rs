@@ -118,6 +118,6 @@ impl State {
     ) -> Result<bool, Failure> {
         let name = encoding::encode(&digest::sha256(&[text.as_bytes()]));
         let until = self.begun_at + INTERACTION_LIVES;
-        Ok(use_once((&context.app, &context.issuer), MARK, &name, until, durable).await?)
+        Ok(use_once((&context.app, &context.issuer), MARK, &name, until).await?.take(durable))
     }
 }

@@ -13,7 +13,6 @@ use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::Reason;
 use symbolon_protocol::sign_in::recovery::needs_second_factor;
 use symbolon_protocol::user::{PasswordHash, User};
-use symbolon_store::Durable;
 
 use super::ask::status;
 use super::{PATH, RESET, SealedLink};
@@ -145,9 +144,7 @@ async fn attempt(
     let (mark, until) = (link.contents.link.use_mark(), link.contents.link.expires_at());
     let setting = async move {
         let at = (&*of_task.app, &*of_task.issuer);
-        let mut durable = Durable::already();
-        let is_first = use_once(at, MARK, &mark, until, &mut durable).await?;
-        durable.wait().await?;
+        let is_first = use_once(at, MARK, &mark, until).await?.told().await?;
         if is_first { set(&of_task, &user, seen.as_ref(), hash).await } else { Ok(false) }
     };
     // Completed even if the browser leaves: a new password ends what was signed in before.

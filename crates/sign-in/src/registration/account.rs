@@ -16,7 +16,6 @@ use symbolon_protocol::sign_in::invitation::Invitation;
 use symbolon_protocol::sign_in::registration::Standing;
 use symbolon_protocol::sign_in::{Factor, Proven};
 use symbolon_protocol::user::{PasswordHash, User};
-use symbolon_store::Durable;
 use symbolon_store::port::{Created, MemberAddition, RoleGrant};
 
 use super::PendingRegistration;
@@ -81,20 +80,18 @@ async fn create(
     hash: Option<PasswordHash>,
 ) -> Result<Result<Arc<User>, NotOpened>, Failure> {
     let Context { app, issuer, .. } = context;
-    let mut durable = Durable::already();
     if let Some(code) = &pending.code
-        && !code_attempt::use_up(context, code, &mut durable).await?
+        && !code_attempt::use_up(context, code).await?.told().await?
     {
         return Ok(Err(NotOpened::UsedUp));
     }
     if let Some(invitation) = &pending.invitation {
         let (at, own) = ((&**app, &**issuer), (invitation.id.as_str(), invitation.expires_at));
         let is_live = invitation.is_live(app.now());
-        if !is_live || !use_invitation(at, own, &mut durable).await? {
+        if !is_live || !use_invitation(at, own).await?.told().await? {
             return Ok(Err(NotOpened::UsedUp));
         }
     }
-    durable.wait().await?;
     let found = app.store.user_by_login(&issuer.id, &applicant.email).await?.map(|(user, _)| user);
     match (Standing::of(&applicant.email, found.as_deref()), found) {
         (Standing::Proven, _) => return Ok(Err(NotOpened::Exists)),

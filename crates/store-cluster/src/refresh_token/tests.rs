@@ -150,7 +150,7 @@ async fn nodes_race_for_every_version() {
                     start.wait().await;
                     let mut request = rotation(version, NOW);
                     request.retry_window = MINUTE;
-                    (index, node.rotate(&issuer(), &id, &request).await.unwrap().value)
+                    (index, node.rotate(&issuer(), &id, &request).await.unwrap().in_memory())
                 });
             }
         }
@@ -167,12 +167,12 @@ async fn nodes_race_for_every_version() {
     // An old version, presented at one node, ends the family at both.
     for (index, (id, begun)) in families.iter().enumerate().take(10) {
         let (node, other) = (&nodes[index % 2], &nodes[(index + 1) % 2]);
-        let seen = other.family(&issuer(), id).await.unwrap().value.unwrap();
-        let reused = node.rotate(&issuer(), id, &rotation(1, NOW + MINUTE)).await.unwrap().value;
+        let seen = other.family(&issuer(), id).await.unwrap().in_memory().unwrap();
+        let reused = node.rotate(&issuer(), id, &rotation(1, NOW + MINUTE)).await.unwrap().in_memory();
         assert!(matches!(reused, Rotation::Reused(_)), "{reused:?}");
-        let after = other.rotate(&issuer(), id, &rotation(seen.version, NOW)).await.unwrap().value;
+        let after = other.rotate(&issuer(), id, &rotation(seen.version, NOW)).await.unwrap().in_memory();
         assert_eq!(after, Rotation::Unknown, "decided on what was read before the end");
-        assert!(other.revoked(&issuer(), &lineage(&begun.grant)).await.unwrap().value);
+        assert!(other.revoked(&issuer(), &lineage(&begun.grant)).await.unwrap().in_memory());
     }
 }
 
@@ -191,11 +191,11 @@ async fn nodes_race_for_the_end() {
             racers.spawn(async move {
                 let ended = if racer < 2 {
                     let tombstone = Tombstone::grant(begun.grant, NOW + HOUR);
-                    node.end_family(&issuer(), &id, &tombstone).await.unwrap().value.is_some()
+                    node.end_family(&issuer(), &id, &tombstone).await.unwrap().in_memory().is_some()
                 } else {
-                    let rotated = node.rotate(&issuer(), &id, &rotation(1, NOW)).await.unwrap().value;
+                    let rotated = node.rotate(&issuer(), &id, &rotation(1, NOW)).await.unwrap().in_memory();
                     if rotated == Rotation::Unknown {
-                        assert!(node.revoked(&issuer(), &lineage(&begun.grant)).await.unwrap().value);
+                        assert!(node.revoked(&issuer(), &lineage(&begun.grant)).await.unwrap().in_memory());
                     }
                     false
                 };
@@ -223,27 +223,28 @@ async fn an_end_that_redis_was_not_told_is_told_by_whoever_finds_it() {
         let tombstone = Tombstone::grant(begun.grant, NOW + HOUR);
         drop(node.begin_family(&issuer(), &id, begun.into()).await.unwrap());
         // This look confirms the slot.
-        assert!(!node.revoked(&issuer(), &lineage).await.unwrap().value);
-        assert!(node.end_family(&issuer(), &id, &tombstone).await.unwrap().value.is_some());
+        assert!(!node.revoked(&issuer(), &lineage).await.unwrap().in_memory());
+        assert!(node.end_family(&issuer(), &id, &tombstone).await.unwrap().in_memory().is_some());
         let tag = node.redis.tags().slot(lineage.slot);
         let grant =
             tag.followed_by(&format!("g:default:{}", lineage.grant.as_ref().unwrap().text().as_str()));
         node.redis.write_durably(::redis::cmd("DEL").arg(grant.as_bytes())).await.unwrap();
-        assert!(!node.revoked(&issuer(), &lineage).await.unwrap().value, "as if Redis had never known");
+        assert!(!node.revoked(&issuer(), &lineage).await.unwrap().in_memory(), "as if Redis had never known");
         match look {
-            0 => assert!(node.family(&issuer(), &id).await.unwrap().value.is_none()),
+            0 => assert!(node.family(&issuer(), &id).await.unwrap().in_memory().is_none()),
             1 => {
-                let rotated = node.rotate(&issuer(), &id, &rotation(1, NOW)).await.unwrap().value;
+                let rotated = node.rotate(&issuer(), &id, &rotation(1, NOW)).await.unwrap().in_memory();
                 assert_eq!(rotated, Rotation::Unknown);
             }
-            2 => assert!(node.end_family(&issuer(), &id, &tombstone).await.unwrap().value.is_none()),
+            2 => assert!(node.end_family(&issuer(), &id, &tombstone).await.unwrap().in_memory().is_none()),
             _ => {
-                let begun = node.begin_family(&issuer(), &id, family(&random).into()).await.unwrap().value;
+                let begun =
+                    node.begin_family(&issuer(), &id, family(&random).into()).await.unwrap().in_memory();
                 assert_eq!(begun, Created::Exists, "an ended family does not begin again");
                 continue;
             }
         }
-        assert!(node.revoked(&issuer(), &lineage).await.unwrap().value, "look {look}");
+        assert!(node.revoked(&issuer(), &lineage).await.unwrap().in_memory(), "look {look}");
     }
 }
 
@@ -260,7 +261,7 @@ async fn many_that_begin_together_begin_once_each() {
     let _ = node.begin_families(&issuer(), more).await.unwrap();
     assert_eq!(place.psql("SELECT count(*) FROM families"), "2510");
     for (id, begun) in families.iter().take(20) {
-        assert_eq!(node.family(&issuer(), id).await.unwrap().value.as_deref(), Some(begun));
+        assert_eq!(node.family(&issuer(), id).await.unwrap().in_memory().as_deref(), Some(begun));
     }
 }
 

@@ -75,7 +75,7 @@ async fn assert_revoked(store: &ClusterStore, ended: &[(Lineage, Tombstone)], li
 }
 
 async fn answered(store: &ClusterStore, lineage: &Lineage) -> bool {
-    available(async || store.revoked(&issuer(), lineage).await).await.value
+    available(async || store.revoked(&issuer(), lineage).await).await.in_memory()
 }
 
 /// Repeats an operation while the store is unavailable: right after a failover, and while no replica acknowledges in
@@ -316,7 +316,7 @@ async fn what_nothing_needs_any_more_is_swept() {
         let end = if n < 4 { NOW + HOUR } else { NOW + 2 * HOUR };
         let (client_id, key_thumbprint) = (client.clone(), "thumbprint".into());
         let assertion = AssertionUse { client_id, key_thumbprint, jti: jti(n), expires_at: end };
-        let used = store.use_assertion(&issuer(), &assertion).await.unwrap().value;
+        let used = store.use_assertion(&issuer(), &assertion).await.unwrap().in_memory();
         assert_eq!(used, Use::First);
     }
     let end = NOW + HOUR + KEPT_AFTER_END;

@@ -42,12 +42,12 @@ async fn a_late_copy_of_what_opened_a_session_does_not_bring_it_back() {
     drop(store.note_client(&issuer, &id, &client).await.unwrap());
 
     drop(store.open_session(&issuer, &id, opened.clone()).await.unwrap());
-    let found = store.session(&issuer, &id, NOW).await.unwrap().value.unwrap();
+    let found = store.session(&issuer, &id, NOW).await.unwrap().in_memory().unwrap();
     assert_eq!(*found.clients, [client]);
 
     drop(store.end_session(&issuer, &id, &SessionEnd::Succeeded { dropped: None }).await.unwrap());
     drop(store.open_session(&issuer, &id, opened).await.unwrap());
-    assert!(store.session(&issuer, &id, NOW).await.unwrap().value.is_none());
+    assert!(store.session(&issuer, &id, NOW).await.unwrap().in_memory().is_none());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -109,7 +109,7 @@ async fn what_no_replica_is_known_to_have_is_not_told() {
         assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    assert!(store.session(&issuer, &another, NOW).await.unwrap().value.is_some());
+    assert!(store.session(&issuer, &another, NOW).await.unwrap().in_memory().is_some());
 }
 
 /// In the call that ends it, so that an end asks Redis no more than it did before anything was noted.
@@ -134,7 +134,7 @@ async fn an_end_deletes_where_the_session_began() {
         let ending = store.ending(place_of_sid);
         assert!(ending.run(Arc::from([])).await.unwrap());
         assert!(!is_kept().await, "the one call that ends a session deletes it");
-        assert!(store.end_session(&issuer, &id, end).await.unwrap().value.is_none(), "it has ended");
+        assert!(store.end_session(&issuer, &id, end).await.unwrap().in_memory().is_none(), "it has ended");
     }
 }
 
@@ -157,7 +157,7 @@ async fn an_end_that_nobody_waits_for_is_not_cut_in_half() {
         let known = place.psql("SELECT count(*) FROM tombstones WHERE id LIKE 'r:%'");
         let mut gone = 0;
         for id in &ids {
-            gone += usize::from(store.session(&issuer, id, NOW).await.unwrap().value.is_none());
+            gone += usize::from(store.session(&issuer, id, NOW).await.unwrap().in_memory().is_none());
         }
         if gone.to_string() == known {
             return;

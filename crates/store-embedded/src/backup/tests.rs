@@ -129,7 +129,7 @@ fn rotation(presented: u32) -> RotationRequest {
 }
 
 async fn revoked(store: &EmbeddedStore, lineage: &Lineage) -> bool {
-    Revocations::revoked(store, &issuer(), lineage).await.unwrap().value
+    Revocations::revoked(store, &issuer(), lineage).await.unwrap().in_memory()
 }
 
 /// A store with one of each kind of record, and its backup's directory.
@@ -137,8 +137,8 @@ pub(super) async fn backed_up(root: &Path) -> (EmbeddedStore, PathBuf) {
     let store = open(&root.join("data"));
     store.create_user(&issuer(), user("ann"), None).await.unwrap();
     let id = session_id("ann");
-    store.open_session(&issuer(), &id, session("ann", &id)).await.unwrap().durable.wait().await.unwrap();
-    store.revoke(&issuer(), &[user_tombstone("bob")]).await.unwrap().durable.wait().await.unwrap();
+    store.open_session(&issuer(), &id, session("ann", &id)).await.unwrap().told().await.unwrap();
+    store.revoke(&issuer(), &[user_tombstone("bob")]).await.unwrap().told().await.unwrap();
     let target = root.join("backup");
     let report = Store::backup(&store, &target, NOW).await.unwrap();
     assert!(report.records >= 3 && report.commit >= 2 && report.bytes > 0, "{report:?}");
@@ -166,12 +166,12 @@ async fn write_on(
         let name = format!("user-{writer}-{round}");
         store.create_user(&issuer(), user(&name), None).await.unwrap();
         let id = session_id(&name);
-        store.open_session(&issuer(), &id, session(&name, &id)).await.unwrap().durable.wait().await.unwrap();
+        store.open_session(&issuer(), &id, session(&name, &id)).await.unwrap().told().await.unwrap();
         if round.is_multiple_of(3) {
-            store.revoke(&issuer(), &[user_tombstone(&name)]).await.unwrap().durable.wait().await.unwrap();
+            store.revoke(&issuer(), &[user_tombstone(&name)]).await.unwrap().told().await.unwrap();
             let ended =
                 store.end_sessions_of(&issuer(), &UserId::trusted(name.as_str()), &end).await.unwrap();
-            ended.durable.wait().await.unwrap();
+            ended.told().await.unwrap();
             assert!(store.delete_user(&issuer(), &UserId::trusted(name.as_str())).await.unwrap());
         }
         round += 1;
@@ -222,7 +222,7 @@ async fn check_round(store: &EmbeddedStore, name: &str, round: u64, complete: bo
     let id = UserId::trusted(name);
     let known = store.user(&issuer(), &id).await.unwrap().is_some();
     let ended = revoked(store, &lineage(name)).await;
-    let session = store.session(&issuer(), &session_id(name), NOW).await.unwrap().value.is_some();
+    let session = store.session(&issuer(), &session_id(name), NOW).await.unwrap().in_memory().is_some();
     let page = PageRequest { page: 1, limit: 10, search: None };
     let listed = store.list_sessions(&issuer(), &id, &page, NOW).await.unwrap().total == 1;
     assert_eq!(session, listed, "{name}: a session without its entry under the user, or the other way round");
@@ -248,17 +248,17 @@ async fn a_restore_begins_an_epoch_that_ends_sessions_and_access_tokens_but_not_
     let route: Route = symbolon_store::port::Shards::place(&store, ShardKind::Refresh);
     let id: FamilyId = route.draw_family(NOW, &random);
     let begun = store.begin_family(&issuer(), &id, family(grant).into()).await.unwrap();
-    begun.durable.wait().await.unwrap();
+    begun.told().await.unwrap();
     let target = root.path().join("second");
     store.backup(&target, NOW).await.unwrap();
     // A change that is not in the backup: the family is rotated.
-    store.rotate(&issuer(), &id, &rotation(1)).await.unwrap().durable.wait().await.unwrap();
+    store.rotate(&issuer(), &id, &rotation(1)).await.unwrap().told().await.unwrap();
 
     let data = root.path().join("restored");
     let result = restore_at(&target, &data, false).unwrap();
     assert_eq!((result.made_at, result.left_out, result.epoch), (NOW, 2, Some(NOW + HOUR)));
     let restored = open(&data);
-    let session = restored.session(&issuer(), &session_id("ann"), NOW).await.unwrap().value;
+    let session = restored.session(&issuer(), &session_id("ann"), NOW).await.unwrap().in_memory();
     assert!(session.is_none(), "a session of before");
     let token =
         |issued| Lineage { tokens: vec![Jti::trusted("any")], grant: Some(grant), issued, ..lineage("ann") };
@@ -270,7 +270,7 @@ async fn a_restore_begins_an_epoch_that_ends_sessions_and_access_tokens_but_not_
     );
     assert!(!revoked(&restored, &token(None)).await, "the family's own check");
     assert!(revoked(&restored, &lineage("bob")).await, "an earlier tombstone");
-    let step = restored.rotate(&issuer(), &id, &rotation(2)).await.unwrap().value;
+    let step = restored.rotate(&issuer(), &id, &rotation(2)).await.unwrap().in_memory();
     assert!(matches!(step, Rotation::Rotated(family) if family.version == 3), "the family goes forward");
     assert!(restored.user(&issuer(), &UserId::trusted("ann")).await.unwrap().is_some());
 
@@ -286,7 +286,7 @@ async fn sessions_and_access_tokens_are_kept_on_demand() {
     let result = restore_at(&target, &data, true).unwrap();
     assert_eq!((result.left_out, result.epoch), (0, None));
     let restored = open(&data);
-    assert!(restored.session(&issuer(), &session_id("ann"), NOW).await.unwrap().value.is_some());
+    assert!(restored.session(&issuer(), &session_id("ann"), NOW).await.unwrap().in_memory().is_some());
     assert!(!revoked(&restored, &Lineage { issued: Some(NOW), ..lineage("ann") }).await);
 }
 

@@ -57,14 +57,7 @@ async fn what_ends_together_is_given_to_the_journal_at_once() {
     let (issuer, random) = (IssuerId::default_issuer(), SeededRandom::new(1));
     let ids = [(); 4].map(|()| draw(&store, &random));
     for (id, user) in ids.iter().zip(["ann", "ann", "bob", "bob"]) {
-        store
-            .open_session(&issuer, id, session(&issuer, id, user))
-            .await
-            .unwrap()
-            .durable
-            .wait()
-            .await
-            .unwrap();
+        store.open_session(&issuer, id, session(&issuer, id, user)).await.unwrap().told().await.unwrap();
     }
     // The record, the entry in the user's list, and three tombstones: the session's own, and one for each that it
     // stands for.
@@ -95,7 +88,7 @@ async fn what_ends_together_is_given_to_the_journal_at_once() {
         resources: Vec::new(),
     };
     let id = store.place(ShardKind::Refresh).draw_family(NOW, &random);
-    assert_eq!(store.begin_family(&issuer, &id, family.into()).await.unwrap().value, Created::Created);
+    assert_eq!(store.begin_family(&issuer, &id, family.into()).await.unwrap().in_memory(), Created::Created);
     let tombstone = Tombstone::grant(grant, NOW + HOUR);
     let (ended, appends, ops) = written(&store, store.end_family(&issuer, &id, &tombstone)).await;
     assert_eq!((ended.is_some(), appends, ops), (true, 1, 3), "record, entry in the user's list, tombstone");
@@ -113,7 +106,7 @@ async fn a_piece_of_a_listing_is_bounded_work() {
         let session = session(&other, &id, "ann");
         (id, session)
     });
-    store.open_sessions(&other, many.collect()).await.unwrap().durable.wait().await.unwrap();
+    store.open_sessions(&other, many.collect()).await.unwrap().told().await.unwrap();
     let first = store.next_sessions(&issuer, None, 10, NOW).await.unwrap();
     assert!(first.items.is_empty() && first.next.is_some(), "it stops before the end");
     let second = store.next_sessions(&issuer, first.next, 10, NOW).await.unwrap();

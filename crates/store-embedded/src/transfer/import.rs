@@ -80,7 +80,7 @@ impl EmbeddedImport {
             return Ok(());
         }
         let commit = self.store.journal.append(ops);
-        self.store.outcome((), commit).durable.wait().await
+        self.store.outcome((), commit).told().await
     }
 }
 

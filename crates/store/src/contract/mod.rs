@@ -143,9 +143,7 @@ impl Scene {
 
 /// The value of an outcome, once it is durable.
 pub(crate) async fn told<T>(outcome: Result<Outcome<T>, StoreError>) -> T {
-    let Outcome { value, durable } = outcome.expect("the store works");
-    durable.wait().await.expect("durable");
-    value
+    outcome.expect("the store works").told().await.expect("durable")
 }
 
 /// Lets [`RACERS`] tasks start `attempt(round, racer)` together, in [`ROUNDS`] rounds; returns the outcomes of each

@@ -185,7 +185,7 @@ async fn is_seen_at_once(back_end: &dyn BackEnd) {
         async move {
             let revoked = store.revoke(&issuer, &[Tombstone::grant(grant, end)]).await.unwrap();
             let seen = store.revoked(&issuer, &lineage_of(&grant)).await.unwrap();
-            revoked.durable.wait().await.unwrap();
+            revoked.told().await.unwrap();
             told(Ok(seen)).await
         }
     })

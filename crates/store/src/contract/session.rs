@@ -352,19 +352,12 @@ async fn is_never_gone_before_its_tokens(back_end: &dyn BackEnd) {
         let now = scene.now;
         async move {
             if racer == 0 {
-                store
-                    .end_session(&issuer, &id, &with_tokens(now))
-                    .await
-                    .unwrap()
-                    .durable
-                    .wait()
-                    .await
-                    .unwrap();
+                store.end_session(&issuer, &id, &with_tokens(now)).await.unwrap().told().await.unwrap();
             }
-            let gone = store.session(&issuer, &id, now).await.unwrap().value.is_none();
+            let gone = store.session(&issuer, &id, now).await.unwrap().in_memory().is_none();
             let opened = session(&issuer, &id, "user", now);
             let lineage = lineage_in(&issuer, &opened, &opened.sid, now);
-            !gone || store.revoked(&issuer, &lineage).await.unwrap().value
+            !gone || store.revoked(&issuer, &lineage).await.unwrap().in_memory()
         }
     })
     .await;

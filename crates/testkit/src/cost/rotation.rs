@@ -199,7 +199,7 @@ impl Walker for OfStore {
         let issuer = IssuerId::default_issuer();
         self.next = (self.next + 1) % self.families.len();
         let (id, version) = &mut self.families[self.next];
-        let found = self.store.family(&issuer, id).await.expect("the family is read").value;
+        let found = self.store.family(&issuer, id).await.expect("the family is read").in_memory();
         assert!(found.is_some(), "a family is there");
         let request = RotationRequest {
             presented: *version,
@@ -209,7 +209,7 @@ impl Walker for OfStore {
             rotate: true,
             tombstone_until: NOW + MONTH,
         };
-        match self.store.rotate(&issuer, id, &request).await.expect("a rotation is committed").value {
+        match self.store.rotate(&issuer, id, &request).await.expect("a rotation is committed").in_memory() {
             Rotation::Rotated(family) => *version = family.version,
             other => panic!("a rotation, not {other:?}"),
         }

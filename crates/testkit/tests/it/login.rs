@@ -96,7 +96,7 @@ impl Scene {
         let id = SessionId::new(cookie);
         let issuer = IssuerId::default_issuer();
         let now = self.server.now();
-        self.server.block_on(self.server.app.store.session(&issuer, &id, now)).unwrap().value.is_some()
+        self.server.block_on(self.server.app.store.session(&issuer, &id, now)).unwrap().in_memory().is_some()
     }
 }
 

@@ -26,7 +26,7 @@ fn user(server: &TestServer, email: &str) -> String {
 fn signed_in_as(server: &TestServer, browser: &Browser) -> Option<String> {
     let cookie = browser.cookie(&session_cookie(server))?;
     let (issuer, id) = (IssuerId::default_issuer(), SessionId::new(cookie));
-    let found = server.block_on(server.app.store.session(&issuer, &id, server.now())).unwrap().value;
+    let found = server.block_on(server.app.store.session(&issuer, &id, server.now())).unwrap().in_memory();
     found.map(|session| session.user.to_string())
 }
 
@@ -38,7 +38,7 @@ fn session_cookie(server: &TestServer) -> String {
 fn amr(server: &TestServer, browser: &Browser) -> Vec<&'static str> {
     let id = SessionId::new(browser.cookie(&session_cookie(server)).unwrap());
     let found = server.block_on(server.app.store.session(&IssuerId::default_issuer(), &id, server.now()));
-    found.unwrap().value.unwrap().amr.iter().map(|method| method.as_str()).collect()
+    found.unwrap().in_memory().unwrap().amr.iter().map(|method| method.as_str()).collect()
 }
 
 /// A server without test endpoints, as in production.

@@ -54,7 +54,7 @@ pub trait Sessions: Send + Sync {
         session: &Session,
         origin: &SessionOrigin,
     ) -> Result<(), StoreError>;
-    /// Where a live session began, if that was noted.
+    /// Where a session began, if that was noted. It must be a live one of the issuer: of another the answer says nothing.
     async fn session_origin(
         &self,
         issuer: &IssuerId,

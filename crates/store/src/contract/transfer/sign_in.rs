@@ -30,7 +30,7 @@ pub(super) async fn plant_invitations(scene: &Scene) {
 pub(super) fn origin_of(number: usize) -> Option<SessionOrigin> {
     let address = Some(IpAddr::from([192, 0, 2, u8::try_from(number).unwrap()]));
     let device = (number % 3 == 1).then(|| "Firefox · Linux".to_owned());
-    (number % 3 > 0).then_some(SessionOrigin { device, address })
+    (!number.is_multiple_of(3)).then_some(SessionOrigin { device, address })
 }
 
 pub(super) async fn note_origin(scene: &Scene, id: &SessionId, number: usize) {

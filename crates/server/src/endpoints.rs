@@ -26,7 +26,7 @@ static OWN: [Endpoint; 1] = [Endpoint {
 }];
 
 /// All rows, the busiest first.
-pub(crate) fn all() -> impl Iterator<Item = &'static Endpoint> {
+pub fn all() -> impl Iterator<Item = &'static Endpoint> {
     symbolon_oauth::ENDPOINTS
         .iter()
         .chain(&symbolon_sign_in::ENDPOINTS)

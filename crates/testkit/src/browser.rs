@@ -93,6 +93,13 @@ impl Browser {
         Self { host: Some(host.to_owned()), ..self }
     }
 
+    /// Another browser with the same cookies.
+    #[must_use]
+    pub fn copy(&self) -> Self {
+        let jar = Mutex::new(self.jar.lock().expect("the jar").clone());
+        Self { host: self.host.clone(), jar, ..Self::new(&self.base) }
+    }
+
     /// Puts a cookie into the jar.
     pub fn set_cookie(&self, name: &str, value: &str) {
         self.jar.lock().expect("the jar").insert(name.to_owned(), value.to_owned());

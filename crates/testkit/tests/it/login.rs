@@ -92,6 +92,16 @@ impl Scene {
         (browser, TokenSet::of(&self.rp.redeem(&code, &request.verifier)))
     }
 
+    /// What the demo user's application gets in another browser, in another grant.
+    pub(crate) fn another_grant(&self) -> TokenSet {
+        let browser = self.server.browser();
+        let request = self.rp.authorization_request();
+        let page = self.at_login(&browser, &request);
+        let signed_in = Self::sign_in(&browser, &page, &self.demo.email, &self.demo.password);
+        let code = signed_in.redirected("code").expect("a code: the consent is remembered");
+        TokenSet::of(&self.rp.redeem(&code, &request.verifier))
+    }
+
     pub(crate) fn session_lives(&self, cookie: &str) -> bool {
         let id = SessionId::new(cookie);
         let issuer = IssuerId::default_issuer();

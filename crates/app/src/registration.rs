@@ -18,7 +18,7 @@ pub const PATH: &str = "/register";
 pub const INVITATION: &str = "invitation";
 
 /// The kind of the marks of invitations of an earlier release.
-pub const MARK: &str = "invitation";
+const MARK: &str = "invitation";
 
 /// The purpose of the sealed value.
 const PURPOSE: &str = "invitation";
@@ -71,7 +71,8 @@ pub async fn leads_in(
     Ok(kept.is_some_and(|kept| kept.is_open(now)))
 }
 
-/// Uses an invitation up, or withdraws one of an earlier release, which ends at `ends_at`: true for one caller.
+/// Uses an invitation up: true for one caller. One of an earlier release, which ends at `ends_at`, is withdrawn by this too,
+/// because its mark says only that it leads in no longer.
 ///
 /// # Errors
 /// [`StoreError`]

@@ -16,7 +16,7 @@ use super::super::error::{AdminError, Answer};
 use super::super::groups;
 use super::export::{AT_ONCE, Sender, WAITING, break_off, send};
 use super::lines::Line;
-use super::records::{dry_pace, is_dry, pace};
+use super::records::{dry_pace, is_dry, pace, unordered_pace};
 use super::stream::{self, Batch, Done};
 use super::wrapped;
 use symbolon_app::audit::ChangedFields;
@@ -74,7 +74,7 @@ async fn check_group(call: &Call, line: Line) -> Done {
 /// `POST /memberships/bulk`: puts users into groups.
 pub(super) async fn add(call: Call, payload: Payload) -> Answer {
     let shared = Arc::new(call.clone());
-    stream::answer(call, payload, pace(Event::MemberAdded), move |chunk| {
+    stream::answer(call, payload, unordered_pace(Event::MemberAdded), move |chunk| {
         add_members(Arc::clone(&shared), chunk)
     })
 }
@@ -99,7 +99,7 @@ async fn add_members(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
 /// `POST /memberships/bulk-removal`: takes users out of groups.
 pub(super) async fn remove(call: Call, payload: Payload) -> Answer {
     let shared = Arc::new(call.clone());
-    stream::answer(call, payload, pace(Event::MemberRemoved), move |chunk| {
+    stream::answer(call, payload, unordered_pace(Event::MemberRemoved), move |chunk| {
         remove_members(Arc::clone(&shared), chunk)
     })
 }

@@ -27,6 +27,12 @@ pub(super) const fn pace(event: Event) -> Pace {
     Pace { chunk: 500, in_flight: 1, event: Some(event) }
 }
 
+/// The pace of lines of which none depends on one before it: a chunk is written while the audit records of the one before it
+/// are, and those of several chunks are written together.
+pub(super) const fn unordered_pace(event: Event) -> Pace {
+    Pace { in_flight: 4, ..pace(event) }
+}
+
 /// The query parameter that checks lines only.
 pub(super) const DRY_RUN: Parameter = Parameter {
     name: "dry_run",

@@ -14,7 +14,7 @@ use super::super::error::{AdminError, Answer};
 use super::super::roles;
 use super::export::{AT_ONCE, WAITING, break_off, send};
 use super::lines::Line;
-use super::records::{dry_pace, is_dry, pace};
+use super::records::{dry_pace, is_dry, pace, unordered_pace};
 use super::stream::{self, Batch, Done};
 use super::wrapped;
 use symbolon_app::audit::ChangedFields;
@@ -72,7 +72,9 @@ async fn check_role(call: &Call, line: Line) -> Done {
 /// `POST /given-roles/bulk`: gives roles to users and groups.
 pub(super) async fn give(call: Call, payload: Payload) -> Answer {
     let shared = Arc::new(call.clone());
-    stream::answer(call, payload, pace(Event::RoleGiven), move |chunk| give_roles(Arc::clone(&shared), chunk))
+    stream::answer(call, payload, unordered_pace(Event::RoleGiven), move |chunk| {
+        give_roles(Arc::clone(&shared), chunk)
+    })
 }
 
 async fn give_roles(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
@@ -94,7 +96,9 @@ async fn give_roles(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
 /// `POST /given-roles/bulk-removal`: takes roles from users and groups.
 pub(super) async fn take(call: Call, payload: Payload) -> Answer {
     let shared = Arc::new(call.clone());
-    stream::answer(call, payload, pace(Event::RoleTaken), move |chunk| take_roles(Arc::clone(&shared), chunk))
+    stream::answer(call, payload, unordered_pace(Event::RoleTaken), move |chunk| {
+        take_roles(Arc::clone(&shared), chunk)
+    })
 }
 
 async fn take_roles(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {

@@ -16,7 +16,7 @@ use crate::command::CommandError;
 use crate::command::api::Api;
 
 /// Records in one request. A connection that breaks leaves at most so many of which this side does not know.
-const AT_ONCE: usize = 2_000;
+const AT_ONCE: usize = 5_000;
 
 /// The admin API, as far as an import needs it.
 pub(super) trait Server {

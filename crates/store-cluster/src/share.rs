@@ -328,11 +328,15 @@ mod tests {
             kept.push(code);
         }
         let bytes = kept.len() as u64 * 2_600;
-        assert!((free..free * 2).contains(&bytes), "{} codes, about half of 6 MiB: {bytes}", kept.len());
+        assert!((free / 2..free * 2).contains(&bytes), "{} codes, about half of 6 MiB: {bytes}", kept.len());
         let refused = || nodes.iter().map(|node| node.figures().code_room().snapshot().refused).sum::<u64>();
         assert_eq!(refused(), 1);
         for node in [0, 1] {
-            assert!(keep(node, &first).await.is_err(), "node {node} knows too");
+            let mut late = 0;
+            while keep(node, &first).await.is_ok() {
+                late += 1;
+                assert!(late <= ADD_EVERY, "node {node} does not hear of the other's");
+            }
             let code = keep(node, &second).await.unwrap();
             let at = nodes[node].code(&second, &code, NOW).await.unwrap().unwrap().at;
             assert_eq!(nodes[node].redeem_code(&at, NOW).await.unwrap(), Redemption::Redeemed);
@@ -370,6 +374,7 @@ mod tests {
         let mut taken = 0_usize;
         while set(taken % 2, &first, &format!("mark-{taken}")).await.is_ok() {
             taken += 1;
+            assert!(taken < 1_000, "it took everything");
         }
         // Each node may be 63 marks of the other behind.
         assert!((500..=630).contains(&taken), "{taken} of 1,000");

@@ -78,7 +78,7 @@ fn who_has_proven_nothing_leaves_nothing_in_the_store() {
         let browser = Browser::new(&url);
         let sent = browser.get(&other.authorization_request().path());
         assert!(sent.location().starts_with("/acme/login?"), "{sent:?}");
-        let page = scene.server.browser().get(&sent.location());
+        let page = browser.get(&format!("{}{}", scene.server.url, sent.location()));
         assert_eq!(page.status, 200, "{page:?}");
         let (transaction, csrf) = hidden(&page);
         let form = [

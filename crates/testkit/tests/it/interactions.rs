@@ -24,17 +24,30 @@ fn action(page: &Answer) -> String {
 }
 
 /// What the stores of all nodes have kept: operations by kind, and the records that can be listed, of every issuer.
-/// Records of kinds that nobody reads here have no operation unless one is kept; of the others, those are counted that
-/// a person could leave. The audit log is left out: it has [its own bounds](crate::rate_limits).
+/// Records of kinds that nobody reads here have no operation unless one is kept; of the others (a job looks for
+/// deliveries at any time), those are counted that a person could leave. The audit log is left out: it has [its own bounds](crate::rate_limits).
 fn left_behind(server: &TestServer, issuers: &[&str]) -> BTreeMap<String, u64> {
-    let read =
-        ["audit", "authenticator", "client", "consent", "group", "key", "role", "session", "setting", "user"];
+    let read = [
+        "audit",
+        "authenticator",
+        "client",
+        "consent",
+        "delivery",
+        "group",
+        "key",
+        "role",
+        "session",
+        "setting",
+        "user",
+    ];
     let mut left: BTreeMap<String, u64> = server
         .store_operations()
         .into_iter()
         .filter(|(kind, _)| !read.contains(kind))
         .map(|(kind, operations)| (format!("operations on {kind}"), operations))
         .collect();
+    let waiting = server.block_on(server.app.store.waiting_deliveries()).unwrap();
+    left.insert("deliveries".to_owned(), waiting.iter().map(|(_, number)| number).sum());
     for issuer in issuers {
         for list in ["users", "clients", "groups", "roles", "sessions"] {
             let listed = server.admin("GET", &format!("{issuer}/{list}?limit=100"), None).json();

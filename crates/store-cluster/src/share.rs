@@ -112,9 +112,10 @@ impl Counted {
         self.records.store(0, Ordering::Relaxed);
         let taken = self.parts.iter().map(|part| {
             let last = part.last.swap(0, Ordering::Relaxed);
-            (minute(last, now), part.bytes.swap(0, Ordering::Relaxed))
+            (last, part.bytes.swap(0, Ordering::Relaxed))
         });
-        taken.filter(|(_, bytes)| *bytes > 0).collect()
+        let stays = taken.filter(|(last, bytes)| *bytes > 0 && *last > now.millis());
+        stays.map(|(last, bytes)| (minute(last, now), bytes)).collect()
     }
 }
 

@@ -25,7 +25,8 @@ fn action(page: &Answer) -> String {
 
 /// What the stores of all nodes have kept: operations by kind, and the records that can be listed, of every issuer.
 /// Records of kinds that nobody reads here have no operation unless one is kept; of the others (a job looks for
-/// deliveries at any time), those are counted that a person could leave. The audit log is left out: it has [its own bounds](crate::rate_limits).
+/// deliveries at any time), those are counted that a person could leave. The audit log is left out: it has
+/// [its own bounds](crate::rate_limits).
 fn left_behind(server: &TestServer, issuers: &[&str]) -> BTreeMap<String, u64> {
     let read = [
         "audit",

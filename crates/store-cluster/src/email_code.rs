@@ -10,7 +10,7 @@ use symbolon_protocol::grant::Slot;
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::sign_in::email_code::TRIES;
 use symbolon_protocol::sign_in::email_code_use::{EmailCodeTry, EmailCodeUse, Recipient, tries_taken};
-use symbolon_protocol::time::Timestamp;
+use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
 use symbolon_store::port::EmailCodes;
 use symbolon_store::shard::record_key;
 use symbolon_store::{Outcome, StoreError};
@@ -49,6 +49,17 @@ enum Action {
     Note(Recipient),
     /// Whether the code is right.
     Try(bool),
+}
+
+impl Action {
+    /// Whether it was the first change of a code that is like this now: who is mailed to is noted before anybody can try,
+    /// and a code that was mailed to nobody begins with a try.
+    const fn began(self, used: &EmailCodeUse) -> bool {
+        match self {
+            Self::Note(_) => used.tries == 0,
+            Self::Try(is_right) => used.recipient.is_none() && used.tries == tries_taken(is_right),
+        }
+    }
 }
 
 /// A change of one code: its key, until when it is needed, and what is to be done.
@@ -166,13 +177,17 @@ impl ClusterStore {
         action: Action,
     ) -> Result<Option<EmailCodeUse>, StoreError> {
         let _pass = self.gate.enter()?;
-        self.admit_email_code()?;
+        let share = self.share_of_email_codes(issuer).await;
+        self.admit_email_code(share)?;
         let key = record_key(issuer, id);
         let [.., high, low] = key;
         let slot = u32::from(Slot::new(u32::from_be_bytes([0, 0, high, low])).number());
         let timer = self.figures.kind(StoreKind::EmailCode).start(self.counted_under(slot));
         let changed = self.email_codes.submit(Change { key, until: capped(until), action }).await;
         timer.finish(changed.is_ok());
+        if matches!(&changed, Ok(Some(used)) if action.began(used)) {
+            self.count_email_code(share, until + KEPT_AFTER_END);
+        }
         changed
     }
 

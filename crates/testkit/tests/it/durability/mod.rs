@@ -175,7 +175,11 @@ fn refusals_wait_like_successes_at_every_endpoint() {
     assert_eq!(named.intersection(&nothing).count(), 0);
     let known: BTreeSet<Row> = named.union(&nothing).copied().collect();
     let unknown: BTreeSet<Row> = known.symmetric_difference(&rows()).copied().collect();
-    assert_eq!(unknown.len(), 0, "every endpoint is asked, or it is said why it rests on nothing: {unknown:?}");
+    assert_eq!(
+        unknown.len(),
+        0,
+        "every endpoint is asked, or it is said why it rests on nothing: {unknown:?}"
+    );
 
     let (answers, answered) = mpsc::channel();
     let mut told: BTreeMap<&str, Vec<u16>> = BTreeMap::new();

@@ -314,7 +314,8 @@ mod tests {
     #[tokio::test(flavor = "multi_thread")]
     async fn marks_beyond_their_room_are_refused_and_those_that_are_there_stay() {
         let store = Place::new("full-marks").open().await;
-        let first = store.use_assertion(&IssuerId::default_issuer(), &used("first")).await.unwrap().in_memory();
+        let first =
+            store.use_assertion(&IssuerId::default_issuer(), &used("first")).await.unwrap().in_memory();
         assert_eq!(first, symbolon_store::port::Use::First);
         store.figures().assertion_room().set_most(0);
         assert!(matches!(

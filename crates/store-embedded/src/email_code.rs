@@ -198,7 +198,12 @@ impl port::EmailCodes for EmbeddedStore {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use symbolon_store::port::EmailCodes as _;
+
     use super::*;
+    use crate::open::tests::options;
 
     const RECIPIENT: Option<Recipient> = Some(Recipient([7; 16]));
 
@@ -225,5 +230,34 @@ mod tests {
         for bad in [&[][..], &[1; 2], &[1; 18], &[HAS_RECIPIENT], &[HAS_ISSUER], &[HAS_RECIPIENT, 1, 2]] {
             assert!(of_bytes(bad).is_err(), "{bad:?}");
         }
+    }
+
+    #[tokio::test]
+    async fn an_issuers_codes_leave_room_for_those_of_others_over_a_restart_too() {
+        const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+        let home = tempfile::tempdir().unwrap();
+        let open = || {
+            let store = EmbeddedStore::open(options(home.path())).unwrap();
+            store.figures.email_code_room().set_most(100 * EMAIL_CODE as u64);
+            store.figures.share_rooms(2, 50);
+            store
+        };
+        let attempt = async |store: &EmbeddedStore, issuer: &IssuerId, id: String| {
+            let code = (id.as_str(), NOW + Duration::from_secs(600));
+            store.try_email_code(issuer, code, false).await?.told().await
+        };
+        let [first, second] = ["default", "acme"].map(|id| IssuerId::parse(id).unwrap());
+        let store = open();
+        for number in 0..50 {
+            attempt(&store, &first, number.to_string()).await.unwrap();
+        }
+        assert!(attempt(&store, &first, "one-more".into()).await.is_err());
+        assert_eq!(attempt(&store, &first, "0".into()).await.unwrap(), EmailCodeTry::Wrong { left: 3 });
+        drop(store);
+        let store = open();
+        assert!(attempt(&store, &first, "one-more".into()).await.is_err(), "it counts after a restart too");
+        attempt(&store, &second, "0".into()).await.unwrap();
+        assert_eq!(store.sweep_email_codes(NOW + Duration::from_secs(3_600)).await, 51);
+        attempt(&store, &first, "one-more".into()).await.unwrap();
     }
 }

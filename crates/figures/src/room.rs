@@ -89,12 +89,18 @@ impl Room {
         self.refused.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Whether there is room for one more of an issuer.
+    #[inline]
+    pub fn is_free(&self, share: ShareNumber) -> bool {
+        let most = self.most.load(Ordering::Relaxed);
+        let is_within = |percent| self.bytes_of(share) < most / WHOLE * percent;
+        self.bytes.load(Ordering::Relaxed) < most && self.share().is_none_or(is_within)
+    }
+
     /// Whether there is room for one more of an issuer; if not, that is counted as a refusal.
     #[inline]
     pub fn admits(&self, share: ShareNumber) -> bool {
-        let most = self.most.load(Ordering::Relaxed);
-        let is_within = |percent| self.bytes_of(share) < most / WHOLE * percent;
-        let is_free = self.bytes.load(Ordering::Relaxed) < most && self.share().is_none_or(is_within);
+        let is_free = self.is_free(share);
         if !is_free {
             self.refuse();
         }

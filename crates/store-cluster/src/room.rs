@@ -142,18 +142,6 @@ impl ClusterStore {
         }
     }
 
-    /// Checks whether there is room for one more code by e-mail, of an issuer whose share is counted. What becomes of one that is there needs none, but whether it is
-    /// there is not known here: where there is no room, nobody signs in by a code.
-    ///
-    /// # Errors
-    /// [`StoreError::Unavailable`]: there is none.
-    pub(crate) fn admit_email_code(&self, share: ShareNumber) -> Result<(), StoreError> {
-        match self.figures.email_code_room().admits(share) {
-            true => Ok(()),
-            false => Err(no_room("codes by e-mail")),
-        }
-    }
-
     /// Updates the measured sizes of marks of client assertions and of codes by e-mail.
     pub(crate) async fn measure_marks(&self) -> Result<(), StoreError> {
         let connection = self.postgres.connection().await?;
@@ -362,9 +350,15 @@ mod tests {
     async fn codes_by_e_mail_beyond_their_room_are_refused_and_take_none_from_assertions() {
         let store = Place::new("full-email-codes").open().await;
         let (issuer, end) = (IssuerId::default_issuer(), NOW + Duration::from_secs(60));
+        let tried = store.try_email_code(&issuer, ("before", end), false).await.unwrap().in_memory();
+        assert_eq!(tried, EmailCodeTry::Wrong { left: 4 });
         store.figures().email_code_room().set_most(0);
         let tried = store.try_email_code(&issuer, ("code", end), true).await;
         assert!(matches!(tried, Err(StoreError::Unavailable(_))));
+        // What is there already needs no room.
+        let tried = store.try_email_code(&issuer, ("before", end), true).await.unwrap().in_memory();
+        assert_eq!(tried, EmailCodeTry::Right { recipient: None });
+        assert_eq!(store.figures().email_code_room().snapshot().refused, 1);
         let used = AssertionUse {
             client_id: ClientId::parse("app").unwrap(),
             key_thumbprint: "key".into(),

@@ -2,7 +2,7 @@
 //! id; what begins with another byte in the same table is a [code by e-mail](crate::email_code).
 
 use async_trait::async_trait;
-use symbolon_figures::{Room, ShareNumber};
+use symbolon_figures::ShareNumber;
 use symbolon_protocol::client_authentication::AssertionUse;
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
@@ -13,7 +13,7 @@ use symbolon_store::{Outcome, StoreError};
 use crate::EmbeddedStore;
 use crate::email_code;
 use crate::journal::{CommitNumber, Op, Table, split_value};
-use crate::room::{ASSERTION_MARK, no_room};
+use crate::room::{ASSERTION_MARK, no_room, share_of_record};
 use crate::sharded::{Key, KeyMap, slot_of_key};
 
 /// The marks of one shard.
@@ -31,12 +31,6 @@ struct Mark {
     commit: CommitNumber,
     /// The issuer for which it counts.
     share: ShareNumber,
-}
-
-/// The share of the issuer whose id follows a record; nobody's where there is none, as in records of earlier releases.
-pub(crate) fn shared_with(room: &Room, issuer: &[u8]) -> ShareNumber {
-    let issuer = std::str::from_utf8(issuer).ok().filter(|issuer| !issuer.is_empty());
-    issuer.map_or(ShareNumber::NOBODY, |issuer| room.share_of(issuer))
 }
 
 impl EmbeddedStore {
@@ -58,7 +52,7 @@ impl EmbeddedStore {
                 self.load_email_code(*key, end, value)?;
                 continue;
             }
-            let share = shared_with(room, value);
+            let share = share_of_record(room, value);
             let mark = Mark { end: Timestamp::from_millis(end), commit: CommitNumber::LOADED, share };
             self.assertions.with(Self::assertion_route(key), |shard| shard.used.insert(*key, mark));
             room.moved(0, ASSERTION_MARK);

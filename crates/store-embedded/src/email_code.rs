@@ -13,9 +13,8 @@ use symbolon_store::shard::record_key;
 use symbolon_store::{Outcome, StoreError, port};
 
 use crate::EmbeddedStore;
-use crate::assertion::shared_with;
 use crate::journal::{CommitNumber, Op, Table};
-use crate::room::{EMAIL_CODE, no_room};
+use crate::room::{EMAIL_CODE, no_room, share_of_record};
 use crate::sharded::{Key, KeyMap, slot_of_key};
 
 /// The locks that all codes share.
@@ -95,7 +94,7 @@ impl EmbeddedStore {
     pub(crate) fn load_email_code(&self, key: Key, end: u64, record: &[u8]) -> Result<(), StoreError> {
         let room = self.figures.email_code_room();
         let ((used, issuer), until) = (of_bytes(record)?, Timestamp::from_millis(end));
-        let kept = Kept { used, until, commit: CommitNumber::LOADED, share: shared_with(room, issuer) };
+        let kept = Kept { used, until, commit: CommitNumber::LOADED, share: share_of_record(room, issuer) };
         if self.email_codes.of(&key)?.lock().insert(key, kept).is_none() {
             room.moved(0, EMAIL_CODE);
             room.moved_of(kept.share, 0, EMAIL_CODE);

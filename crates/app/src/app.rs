@@ -291,9 +291,10 @@ impl App {
         Ok(())
     }
 
-    /// Tells the store which part of its rooms one issuer may take.
+    /// Tells the store which part of its rooms one issuer may take: all where limits are off.
     fn share_rooms(&self) {
-        let percent = self.config.load().storage.issuer_share;
+        let config = self.config.load();
+        let percent = if config.rate_limits.enabled { config.storage.issuer_share } else { 100 };
         self.store.figures().share_rooms(self.issuers.load().iter().count(), percent);
     }
 

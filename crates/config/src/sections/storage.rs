@@ -76,8 +76,9 @@ pub(crate) const SECTION: Section = Section {
         .default("50")
         .live()
         .doc(
-            "The most that one issuer may take of the room for authorization codes, and of the room for marks of what may \
-             happen once, in percent. A single issuer may take all.",
+            "The most that one issuer may take of the room for authorization codes, of that for marks of what may happen once, \
+             and of that for codes by e-mail, in percent. A single issuer may take all, and so may each where rate limits are \
+             off.",
         )
         .weakens(
             |value| matches!(value, Value::Count(100)),

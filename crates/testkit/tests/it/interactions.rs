@@ -110,7 +110,7 @@ fn who_has_proven_nothing_leaves_nothing_in_the_store() {
     scene.server.settle();
     assert_eq!(left_behind(&scene.server, &issuers), before);
     // What is looked at does tell: whoever has proven who they are leaves a session and a code.
-    scene.signed_in();
+    scene.another_grant();
     let after = left_behind(&scene.server, &issuers);
     for grown in ["operations on code", " sessions"] {
         assert!(after[grown] > before[grown], "{grown}: {after:?}");

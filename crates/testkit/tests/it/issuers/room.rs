@@ -19,6 +19,12 @@ fn tenants(server: &TestServer) -> [Tenant; 2] {
     [Tenant::new(server, PLACES[0], first), Tenant::new(server, PLACES[1], second)]
 }
 
+fn limited() -> Options {
+    // One browser asks for all codes.
+    let options = Options::default().one_node().env("SYMBOLON_RATE_LIMITS", "on");
+    options.env("SYMBOLON_RATE_LIMIT_AUTHORIZE_USER", "off")
+}
+
 /// The client of a tenant proves who it is by an assertion.
 fn prove(server: &TestServer, tenant: &Tenant, jti: &str) -> Answer {
     let (client, key) = &tenant.signer;
@@ -41,7 +47,7 @@ fn refused(server: &TestServer, kind: &str) -> u64 {
 
 #[test]
 fn an_issuers_marks_leave_room_for_those_of_others() {
-    let server = start_with(Options::default().one_node());
+    let server = start_with(limited());
     let [first, second] = tenants(&server);
     server.app.store.figures().assertion_room().set_most(100 * mark());
     let accepted =
@@ -65,12 +71,13 @@ fn an_issuers_marks_leave_room_for_those_of_others() {
 }
 
 #[test]
-fn a_single_issuer_takes_all_marks() {
-    let server = TestServer::start_with(Options::default().one_node());
-    let first = Tenant::new(&server, PLACES[0], server.url.clone());
-    server.app.store.figures().assertion_room().set_most(100 * mark());
-    let accepted = (0..75).filter(|number| prove(&server, &first, &format!("m{number}")).status == 200);
-    assert_eq!(accepted.count(), 75);
+fn a_single_issuer_takes_all_marks_and_so_does_each_where_limits_are_off() {
+    for server in [TestServer::start_with(limited()), start_with(Options::default().one_node())] {
+        let first = Tenant::new(&server, PLACES[0], server.url.clone());
+        server.app.store.figures().assertion_room().set_most(100 * mark());
+        let accepted = (0..75).filter(|number| prove(&server, &first, &format!("m{number}")).status == 200);
+        assert_eq!(accepted.count(), 75);
+    }
 }
 
 /// The memory of a cluster's Redis is that of all tests: `store-cluster/src/share.rs` has this for a Redis of its own.
@@ -79,7 +86,7 @@ fn an_issuers_codes_leave_room_for_those_of_others() {
     if is_clustered() {
         return;
     }
-    let server = start_with(Options::default().env("SYMBOLON_STORAGE_ISSUER_SHARE", "25"));
+    let server = start_with(limited().env("SYMBOLON_STORAGE_ISSUER_SHARE", "25"));
     let [first, second] = tenants(&server);
     server.app.store.figures().code_room().set_most(4 << 20);
     let nonce = "n".repeat(2_000);

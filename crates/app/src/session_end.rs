@@ -65,7 +65,14 @@ impl App {
             // Those that took part since it was read.
             let late: Vec<ClientId> =
                 ended.clients.iter().filter(|client| !session.clients.contains(client)).cloned().collect();
-            waits |= self.tell(issuer, ended, &late).await?;
+            match self.tell(issuer, ended, &late).await {
+                Ok(waits_too) => waits |= waits_too,
+                // It says that the session has ended, so it waits for that like an answer.
+                Err(error) => {
+                    durable.wait().await?;
+                    return Err(error);
+                }
+            }
         }
         if waits {
             self.deliveries.note_queued();

@@ -39,7 +39,7 @@ impl Room {
 
     /// The most that one issuer may take, in percent; `None` where it may take all.
     #[inline]
-    pub fn share(&self) -> Option<u64> {
+    pub fn share_percent(&self) -> Option<u64> {
         Some(self.share.load(Ordering::Relaxed)).filter(|share| *share < WHOLE)
     }
 
@@ -89,12 +89,17 @@ impl Room {
         self.refused.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Whether an issuer takes less than it may.
+    #[inline]
+    pub fn is_within_share(&self, share: ShareNumber) -> bool {
+        let most = self.most.load(Ordering::Relaxed);
+        self.share_percent().is_none_or(|percent| self.bytes_of(share) < most / WHOLE * percent)
+    }
+
     /// Whether there is room for one more of an issuer.
     #[inline]
     pub fn is_free(&self, share: ShareNumber) -> bool {
-        let most = self.most.load(Ordering::Relaxed);
-        let is_within = |percent| self.bytes_of(share) < most / WHOLE * percent;
-        self.bytes.load(Ordering::Relaxed) < most && self.share().is_none_or(is_within)
+        self.bytes.load(Ordering::Relaxed) < self.most.load(Ordering::Relaxed) && self.is_within_share(share)
     }
 
     /// Whether there is room for one more of an issuer; if not, that is counted as a refusal.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use symbolon_figures::StoreKind;
+use symbolon_figures::{ShareNumber, StoreKind};
 use symbolon_protocol::client_authentication::AssertionUse;
 use symbolon_protocol::grant::Slot;
 use symbolon_protocol::id::IssuerId;
@@ -17,6 +17,7 @@ use crate::ClusterStore;
 use crate::batch::Batch;
 use crate::postgres::{Postgres, column, retried};
 use crate::revocation::{capped, sweep_by};
+use crate::share::ShareCounts;
 
 /// The most marks in one batch, and the most batches at a time.
 const MOST: usize = 512;
@@ -42,16 +43,28 @@ pub(crate) struct Mark {
     key: [u8; 16],
     before: [u8; 16],
     until: u64,
+    /// For whom it counts, and when it was asked for.
+    counted: (ShareNumber, Timestamp),
 }
 
 /// The queue of marks to write.
 pub(crate) type Marking = Batch<Mark, Use>;
 
-pub(crate) fn start(postgres: &Arc<Postgres>) -> Marking {
-    let postgres = Arc::clone(postgres);
+pub(crate) fn start(postgres: &Arc<Postgres>, shares: &Arc<ShareCounts>) -> Marking {
+    let (postgres, shares) = (Arc::clone(postgres), Arc::clone(shares));
     Batch::start("client assertions", MOST, LANES, move |marks: Vec<Mark>| {
-        let postgres = Arc::clone(&postgres);
-        async move { set(&postgres, &marks).await }
+        let (postgres, shares) = (Arc::clone(&postgres), Arc::clone(&shares));
+        async move {
+            let uses = set(&postgres, &marks).await?;
+            // Here, because whoever asked may have given up waiting.
+            for (mark, used) in marks.iter().zip(&uses) {
+                if matches!(used, Ok(Use::First)) {
+                    let (share, now) = mark.counted;
+                    shares.count_mark(share, Timestamp::from_millis(mark.until) + KEPT_AFTER_END, now);
+                }
+            }
+            Ok(uses)
+        }
     })
 }
 
@@ -112,11 +125,9 @@ impl Assertions for ClusterStore {
         let [.., high, low] = key;
         let slot = u32::from(Slot::new(u32::from_be_bytes([0, 0, high, low])).number());
         let timer = self.figures.kind(StoreKind::Assertion).start(self.counted_under(slot));
-        let used = self.assertions.submit(Mark { key, before, until: capped(assertion.expires_at) }).await;
+        let mark = Mark { key, before, until: capped(assertion.expires_at), counted: (share, self.now()) };
+        let used = self.assertions.submit(mark).await;
         timer.finish(used.is_ok());
-        if matches!(used, Ok(Use::First)) {
-            self.count_mark(share, assertion.expires_at + KEPT_AFTER_END);
-        }
         used.map(Outcome::settled)
     }
 }

@@ -40,18 +40,16 @@ impl ClusterStore {
         let at = self.code_place(issuer, code);
         let key = self.code_key(&at);
         self.admit(self.figures.code_room(), (&key, at.route.shard)).await?;
-        let share = self.admit_share_of_codes(issuer).await?;
-        let mut bytes = 0;
+        let share = self.admit_share_of_codes(issuer, &key).await?;
+        let counting = self.counting_code(share, grant.expires_at);
         let document = |out: &mut dyn Write| {
             let mut counted = Counted { out, bytes: 0 };
             serde_json::to_writer(&mut counted, grant).map_err(failed)?;
-            bytes = counted.bytes;
+            counting.set_grant(counted.bytes);
             Ok(())
         };
         let keep = self.keep_once(&key, document, (grant.expires_at, now));
-        self.measured(StoreKind::Code, at.route.shard, keep).await?;
-        self.count_code(share, bytes, grant.expires_at);
-        Ok(())
+        self.measured(StoreKind::Code, at.route.shard, keep).await
     }
 }
 
@@ -111,11 +109,13 @@ impl Codes for ClusterStore {
         let _pass = self.gate.enter()?;
         self.nodes.check()?;
         let key = self.code_key(at);
-        Ok(match self.measured(StoreKind::Code, at.route.shard, self.take(&key, now)).await? {
-            Taken::Now => {
-                self.count_redeemed_code(at.entry, now + KEPT_AFTER_END);
-                Redemption::Redeemed
-            }
+        let counting = self.counting_redeemed_code(at.entry, now + KEPT_AFTER_END);
+        let taken = self.measured(StoreKind::Code, at.route.shard, self.take(&key, now)).await?;
+        if taken != Taken::Now {
+            counting.cancel();
+        }
+        Ok(match taken {
+            Taken::Now => Redemption::Redeemed,
             Taken::Before => Redemption::Replayed,
             Taken::Absent => Redemption::Unknown,
         })

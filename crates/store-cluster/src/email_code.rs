@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use symbolon_figures::StoreKind;
+use symbolon_figures::{ShareNumber, StoreKind};
 use symbolon_protocol::grant::Slot;
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::sign_in::email_code::TRIES;
@@ -20,14 +20,15 @@ use crate::ClusterStore;
 use crate::batch::Batch;
 use crate::postgres::{Postgres, column, retried};
 use crate::revocation::{capped, sweep_by};
-use crate::room::no_room;
+use crate::share::ShareCounts;
 
 /// The most changes in one batch, and the most batches at a time.
 const MOST: usize = 512;
 const LANES: usize = 4;
 
 /// Returns no row for a code that is used up, which it leaves as it is ([`EmailCodeUse::attempt`]), nor for one that may not begin
-/// and is not there.
+/// and is not there. A scalar subquery is one look-up by the key, made for those alone that may not begin; PostgreSQL may turn an
+/// `EXISTS` into a table of all keys.
 const CHANGE: &str = "
     INSERT INTO email_codes AS c (key, until, tries, recipient)
     SELECT n.key, n.until, n.tries, n.recipient
@@ -38,6 +39,8 @@ const CHANGE: &str = "
     SET tries = LEAST(c.tries + excluded.tries, $5::smallint), recipient = COALESCE(c.recipient, excluded.recipient)
     WHERE c.tries < $5::smallint
     RETURNING key, tries, recipient";
+
+const IS_THERE: &str = "SELECT TRUE FROM email_codes WHERE key = $1";
 
 const IMPORT: &str = "
     INSERT INTO email_codes (key, until, tries, recipient)
@@ -58,7 +61,8 @@ enum Action {
 
 impl Action {
     /// Whether it was the first change of a code that is like this now: who is mailed to is noted before anybody can try,
-    /// and a code that was mailed to nobody begins with a try.
+    /// and a code that was mailed to nobody begins with a try. One that was made for a test and is right at the second try counts
+    /// twice.
     const fn began(self, used: &EmailCodeUse) -> bool {
         match self {
             Self::Note(_) => used.tries == 0,
@@ -74,17 +78,33 @@ pub(crate) struct Change {
     action: Action,
     /// Whether there is room for the code, should it be a new one.
     may_begin: bool,
+    /// For whom it counts, and when it was asked for.
+    counted: (ShareNumber, Timestamp),
 }
 
 /// The queue of changes to write. Each is answered by the code as it is then, or by `None` if it was used up before, or may not
 /// begin and is not there.
 pub(crate) type Changing = Batch<Change, Option<EmailCodeUse>>;
 
-pub(crate) fn start(postgres: &Arc<Postgres>) -> Changing {
-    let postgres = Arc::clone(postgres);
+pub(crate) fn start(postgres: &Arc<Postgres>, shares: &Arc<ShareCounts>) -> Changing {
+    let (postgres, shares) = (Arc::clone(postgres), Arc::clone(shares));
     Batch::start("codes by e-mail", MOST, LANES, move |changes: Vec<Change>| {
-        let postgres = Arc::clone(&postgres);
-        async move { change(&postgres, &changes).await }
+        let (postgres, shares) = (Arc::clone(&postgres), Arc::clone(&shares));
+        async move {
+            let codes = change(&postgres, &changes).await?;
+            // Here, because whoever asked may have given up waiting.
+            for (change, code) in changes.iter().zip(&codes) {
+                if matches!(code, Ok(Some(used)) if change.action.began(used)) {
+                    let (share, now) = change.counted;
+                    shares.count_email_code(
+                        share,
+                        Timestamp::from_millis(change.until) + KEPT_AFTER_END,
+                        now,
+                    );
+                }
+            }
+            Ok(codes)
+        }
     })
 }
 
@@ -94,6 +114,11 @@ async fn change(
     postgres: &Postgres,
     changes: &[Change],
 ) -> Result<Vec<Result<Option<EmailCodeUse>, StoreError>>, StoreError> {
+    // Room for one change of a code is room for all of them.
+    let admitted: BTreeSet<[u8; 16]> = match changes.iter().all(|change| change.may_begin) {
+        true => BTreeSet::new(),
+        false => changes.iter().filter(|change| change.may_begin).map(|change| change.key).collect(),
+    };
     let mut codes: Vec<_> = changes.iter().map(|_| Ok(None)).collect();
     let mut waiting: Vec<usize> = (0..changes.len()).collect();
     let mut used_up = BTreeSet::new();
@@ -111,7 +136,7 @@ async fn change(
                 false => drop(now.insert(change.key, (index, change))),
             }
         }
-        let found = write(postgres, &now).await?;
+        let found = write(postgres, &now, &admitted).await?;
         for (key, (index, _)) in &now {
             match (found.get(key), codes.get_mut(*index)) {
                 (Some(used), Some(code)) => *code = Ok(Some(*used)),
@@ -123,10 +148,11 @@ async fn change(
     Ok(codes)
 }
 
-/// Writes one change of each code; returns those that were not used up, as they are now.
+/// Writes one change of each code, of which those that are `admitted` may begin; returns those that were not used up, as they are now.
 async fn write(
     postgres: &Postgres,
     changes: &BTreeMap<[u8; 16], (usize, &Change)>,
+    admitted: &BTreeSet<[u8; 16]>,
 ) -> Result<BTreeMap<[u8; 16], EmailCodeUse>, StoreError> {
     if changes.is_empty() {
         return Ok(BTreeMap::new());
@@ -136,7 +162,8 @@ async fn write(
     let untils: Vec<i64> = of_all().map(|change| change.until.cast_signed()).collect();
     let tries: Vec<i16> = of_all().map(Change::tries).collect();
     let recipients: Vec<Option<&[u8]>> = of_all().map(Change::recipient).collect();
-    let may_begin: Vec<bool> = of_all().map(|change| change.may_begin).collect();
+    let may_begin: Vec<bool> =
+        of_all().map(|change| change.may_begin || admitted.contains(&change.key)).collect();
     let most = i16::from(TRIES);
     let rows = retried(|| async {
         let connection = postgres.connection().await?;
@@ -186,27 +213,28 @@ impl ClusterStore {
         action: Action,
     ) -> Result<Option<EmailCodeUse>, StoreError> {
         let _pass = self.gate.enter()?;
+        let room = self.figures.email_code_room();
         let share = self.share_of_email_codes(issuer).await;
-        let may_begin = self.figures.email_code_room().is_free(share);
+        let may_begin = room.is_free(share);
         let key = record_key(issuer, id);
         let [.., high, low] = key;
         let slot = u32::from(Slot::new(u32::from_be_bytes([0, 0, high, low])).number());
         let timer = self.figures.kind(StoreKind::EmailCode).start(self.counted_under(slot));
-        let changed = self.email_codes.submit(Change { key, until: capped(until), action, may_begin }).await;
+        let counted = (share, self.now());
+        let change = Change { key, until: capped(until), action, may_begin, counted };
+        let changed = self.email_codes.submit(change).await;
         timer.finish(changed.is_ok());
-        match changed? {
-            // It was used up, or is not there.
-            None if !may_begin => {
-                self.figures.email_code_room().refuse();
-                Err(no_room("codes by e-mail"))
-            }
-            used => {
-                if used.is_some_and(|used| action.began(&used)) {
-                    self.count_email_code(share, until + KEPT_AFTER_END);
-                }
-                Ok(used)
-            }
+        let changed = changed?;
+        if changed.is_none() && !may_begin && !self.has_email_code(&key).await? {
+            room.refuse();
+            return Err(StoreError::no_room("codes by e-mail", !room.is_within_share(share)));
         }
+        Ok(changed)
+    }
+
+    async fn has_email_code(&self, key: &[u8; 16]) -> Result<bool, StoreError> {
+        let connection = self.postgres.connection().await?;
+        Ok(connection.first(IS_THERE, &[&key.as_slice()]).await?.is_some())
     }
 
     /// Imports codes: the key of each, until when it is needed, and what became of it.

@@ -128,6 +128,11 @@ impl Generations {
             .unwrap_or_else(|| Route::hashed(issuer, id))
     }
 
+    /// How many shards new records of a kind are spread over.
+    pub(crate) fn shards(&self, kind: ShardKind) -> u32 {
+        self.of(kind).load().list.last().map_or(0, |current| current.shards)
+    }
+
     fn place(&self, kind: ShardKind) -> Route {
         let known = self.of(kind).load();
         let current =

@@ -72,7 +72,7 @@ use crate::refresh_token::Families;
 use crate::revocation::Tombstones;
 use crate::room::RedisRoom;
 use crate::session::Uses;
-use crate::share::Shares;
+use crate::share::ShareCounts;
 
 /// The clock, as milliseconds since 1970.
 pub type UnixMillis = Arc<dyn Fn() -> u64 + Send + Sync>;
@@ -92,7 +92,7 @@ pub struct ClusterStore {
     /// The part of the issuers' session lists that the next sweep looks through.
     swept: AtomicU32,
     redis_room: RedisRoom,
-    shares: Shares,
+    shares: Arc<ShareCounts>,
     complete_primaries: Arc<CompletePrimaries>,
     tombstones: Arc<Tombstones>,
     families: Families,

@@ -23,7 +23,7 @@ use crate::redis::{Redis, RedisOptions};
 use crate::refresh_token::Families;
 use crate::revocation::{Marks, Tombstones};
 use crate::session::Uses;
-use crate::share::Shares;
+use crate::share::ShareCounts;
 use crate::{ClusterStore, UnixMillis, assertion, email_code, revocation};
 
 /// The migrations that make up the schema.
@@ -189,8 +189,9 @@ impl ClusterStore {
         let complete_primaries = CompletePrimaries::new(&postgres, Marks::new(&redis, &options.now));
         let tombstones = Tombstones::start(&postgres, &complete_primaries);
         let families = Families::start(&postgres, &tombstones);
-        let assertions = assertion::start(&postgres);
-        let email_codes = email_code::start(&postgres);
+        let shares = Arc::new(ShareCounts::new(&figures));
+        let assertions = assertion::start(&postgres, &shares);
+        let email_codes = email_code::start(&postgres, &shares);
         crate::room::set_bounds(&figures);
         Ok(Self {
             postgres,
@@ -203,7 +204,7 @@ impl ClusterStore {
             uses: Uses::new(),
             swept: AtomicU32::new(0),
             redis_room: crate::room::RedisRoom::default(),
-            shares: Shares::new(),
+            shares,
             complete_primaries,
             tombstones,
             families,

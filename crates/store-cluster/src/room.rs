@@ -82,10 +82,6 @@ pub(crate) fn set_bounds(figures: &StoreFigures) {
     figures.email_code_room().set_most(EMAIL_CODES);
 }
 
-pub(crate) fn no_room(what: &str) -> StoreError {
-    StoreError::Unavailable(format!("{what} take all the memory that they may"))
-}
-
 impl ClusterStore {
     /// Checks whether the primary of a key has room for one more code or challenge.
     ///
@@ -114,7 +110,7 @@ impl ClusterStore {
         };
         if is_full {
             room.refuse();
-            return Err(no_room("codes and challenges"));
+            return Err(StoreError::no_room("codes and challenges", false));
         }
         Ok(())
     }
@@ -136,9 +132,10 @@ impl ClusterStore {
     /// # Errors
     /// [`StoreError::Unavailable`]: there is none.
     pub(crate) fn admit_assertion(&self, share: ShareNumber) -> Result<(), StoreError> {
-        match self.figures.assertion_room().admits(share) {
+        let room = self.figures.assertion_room();
+        match room.admits(share) {
             true => Ok(()),
-            false => Err(no_room("marks of client assertions")),
+            false => Err(StoreError::no_room("marks of client assertions", !room.is_within_share(share))),
         }
     }
 

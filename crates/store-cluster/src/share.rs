@@ -9,18 +9,19 @@
 //! answer counts twice until its minute, and one that Redis lost does not count. Nothing is counted where there is one
 //! issuer.
 
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use symbolon_figures::{Room, ShareNumber};
+use symbolon_figures::{Room, ShareNumber, StoreFigures};
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
+use symbolon_store::shard::ShardKind;
 
 use crate::ClusterStore;
 use crate::redis::{Key, Script, ScriptCall};
-use crate::room::{ASSERTION_MARK, EMAIL_CODE, no_room};
+use crate::room::{ASSERTION_MARK, EMAIL_CODE};
 
 /// How many records of an issuer this node stores between two additions to its hash.
 const ADD_EVERY: u32 = 64;
@@ -29,7 +30,7 @@ const ADD_EVERY: u32 = 64;
 const FULL_FOR: u64 = 1_000;
 
 /// What a code takes in Redis besides its grant: header, key, and its places in the tables of keys and of ends.
-const BESIDE_GRANT: usize = 192;
+const BESIDE_GRANT: u64 = 192;
 
 const MINUTE: u64 = 60_000;
 
@@ -58,7 +59,8 @@ static ADD: LazyLock<Script> = LazyLock::new(|| {
 });
 
 /// What this node has stored of each issuer and not yet added to the issuer's hash.
-pub(crate) struct Shares {
+pub(crate) struct ShareCounts {
+    figures: Arc<StoreFigures>,
     codes: Box<[Counted]>,
     marks: Box<[Counted]>,
     email_codes: Box<[Counted]>,
@@ -127,10 +129,76 @@ fn minute(end: u64, now: Timestamp) -> u64 {
     if minute > now + 61 { minute.div_ceil(DAY) * DAY } else { minute.max(now + 1) }
 }
 
-impl Shares {
-    pub(crate) fn new() -> Self {
+impl ShareCounts {
+    pub(crate) fn new(figures: &Arc<StoreFigures>) -> Self {
         let none = || (0..ShareNumber::COUNT).map(|_| Counted::default()).collect();
-        Self { codes: none(), marks: none(), email_codes: none() }
+        Self { figures: Arc::clone(figures), codes: none(), marks: none(), email_codes: none() }
+    }
+
+    fn of_marks(&self) -> Shared<'_> {
+        Shared { room: self.figures.assertion_room(), counted: &self.marks, letter: 'm', code: None }
+    }
+
+    fn of_email_codes(&self) -> Shared<'_> {
+        Shared { room: self.figures.email_code_room(), counted: &self.email_codes, letter: 'e', code: None }
+    }
+
+    /// Counts a mark that was set, and goes at `end`.
+    pub(crate) fn count_mark(&self, share: ShareNumber, end: Timestamp, now: Timestamp) {
+        self.of_marks().count(share, ASSERTION_MARK, end, now);
+    }
+
+    /// Counts a code by e-mail of which a record was begun, which goes at `end`.
+    pub(crate) fn count_email_code(&self, share: ShareNumber, end: Timestamp, now: Timestamp) {
+        self.of_email_codes().count(share, EMAIL_CODE, end, now);
+    }
+}
+
+/// Counts a code when it is dropped, unless nothing of it was stored: a request is given up when its connection closes, and
+/// then it may be on its way to Redis.
+pub(crate) struct CodeCount<'a> {
+    store: &'a ClusterStore,
+    share: ShareNumber,
+    end: Timestamp,
+    /// The bytes of its grant.
+    grant: AtomicU64,
+}
+
+impl CodeCount<'_> {
+    /// Says how many bytes the grant has.
+    pub(crate) fn set_grant(&self, bytes: usize) {
+        self.grant.store(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Says that nothing was stored.
+    pub(crate) fn cancel(mut self) {
+        self.share = ShareNumber::NOBODY;
+    }
+}
+
+impl Drop for CodeCount<'_> {
+    fn drop(&mut self) {
+        if self.share == ShareNumber::NOBODY {
+            return;
+        }
+        let bytes = self.grant.load(Ordering::Relaxed) + BESIDE_GRANT;
+        self.store.shared_codes(None).count(self.share, bytes, self.end, self.store.now());
+    }
+}
+
+/// Bytes by minute that are on their way to an issuer's hash. What did not arrive there when this is dropped is added the next
+/// time: after an error, or when the request that adds it was given up.
+struct Adding<'a> {
+    counted: &'a Counted,
+    bytes: Vec<(u64, u64)>,
+    now: Timestamp,
+}
+
+impl Drop for Adding<'_> {
+    fn drop(&mut self) {
+        for (minute, bytes) in self.bytes.drain(..) {
+            self.counted.add(bytes, Timestamp::from_millis(minute * MINUTE), self.now);
+        }
     }
 }
 
@@ -140,31 +208,22 @@ struct Shared<'a> {
     room: &'a Room,
     counted: &'a [Counted],
     letter: char,
-    /// Whether the records are in the memory of Redis.
-    is_in_redis: bool,
+    /// The code that is to be stored, where the room is memory of Redis: its primary is looked at.
+    code: Option<&'a Key>,
+}
+
+impl Shared<'_> {
+    fn count(self, share: ShareNumber, bytes: u64, end: Timestamp, now: Timestamp) {
+        if let Some(counted) = self.counted.get(share.index()).filter(|_| share != ShareNumber::NOBODY) {
+            self.room.moved_of(share, 0, usize::try_from(bytes).unwrap_or(usize::MAX));
+            counted.add(bytes, end, now);
+        }
+    }
 }
 
 impl ClusterStore {
-    fn shared_codes(&self) -> Shared<'_> {
-        Shared { room: self.figures.code_room(), counted: &self.shares.codes, letter: 'c', is_in_redis: true }
-    }
-
-    fn shared_marks(&self) -> Shared<'_> {
-        Shared {
-            room: self.figures.assertion_room(),
-            counted: &self.shares.marks,
-            letter: 'm',
-            is_in_redis: false,
-        }
-    }
-
-    fn shared_email_codes(&self) -> Shared<'_> {
-        Shared {
-            room: self.figures.email_code_room(),
-            counted: &self.shares.email_codes,
-            letter: 'e',
-            is_in_redis: false,
-        }
+    fn shared_codes<'a>(&'a self, code: Option<&'a Key>) -> Shared<'a> {
+        Shared { room: self.figures.code_room(), counted: &self.shares.codes, letter: 'c', code }
     }
 
     /// The share under which an issuer's codes are counted, if it has room for one more.
@@ -174,15 +233,19 @@ impl ClusterStore {
     ///
     /// # Errors
     /// [`StoreError::Unavailable`]: it has not.
-    pub(crate) async fn admit_share_of_codes(&self, issuer: &IssuerId) -> Result<ShareNumber, StoreError> {
-        let shared = self.shared_codes();
-        let Some(percent) = shared.room.share() else { return Ok(ShareNumber::NOBODY) };
+    pub(crate) async fn admit_share_of_codes(
+        &self,
+        issuer: &IssuerId,
+        code: &Key,
+    ) -> Result<ShareNumber, StoreError> {
+        let shared = self.shared_codes(Some(code));
+        let Some(percent) = shared.room.share_percent() else { return Ok(ShareNumber::NOBODY) };
         let share = shared.room.share_of(issuer.as_str());
         let is_full = || self.codes_are_over(share, percent);
         self.read_share(shared, (issuer, share), &is_full).await;
         if is_full() {
             shared.room.refuse();
-            return Err(no_room("the issuer's codes"));
+            return Err(StoreError::no_room("codes", true));
         }
         Ok(share)
     }
@@ -190,27 +253,29 @@ impl ClusterStore {
     fn codes_are_over(&self, share: ShareNumber, percent: u64) -> bool {
         let room = self.figures.code_room();
         let (own, all) = (room.bytes_of(share), room.snapshot());
-        // Every primary is taken to be as full as the one that was looked at last: codes are spread over all.
+        // Every primary that has shards is taken to be as full as the one that was looked at last: codes are spread over them.
         let Some(primaries) = self.redis.primaries().filter(|_| all.most != u64::MAX) else { return false };
+        let primaries = primaries.min(self.generations.shards(ShardKind::Code) as usize);
         let free = all.most.saturating_sub(all.bytes).saturating_mul(primaries as u64);
         own.saturating_mul(100 - percent) > free.saturating_mul(percent)
     }
 
     /// The share under which an issuer's marks are counted.
     pub(crate) async fn share_of_marks(&self, issuer: &IssuerId) -> ShareNumber {
-        self.share_in_postgres(self.shared_marks(), issuer).await
+        self.share_in_postgres(self.shares.of_marks(), issuer).await
     }
 
     /// The share under which an issuer's codes by e-mail are counted.
     pub(crate) async fn share_of_email_codes(&self, issuer: &IssuerId) -> ShareNumber {
-        self.share_in_postgres(self.shared_email_codes(), issuer).await
+        self.share_in_postgres(self.shares.of_email_codes(), issuer).await
     }
 
     async fn share_in_postgres(&self, shared: Shared<'_>, issuer: &IssuerId) -> ShareNumber {
-        let Some(percent) = shared.room.share() else { return ShareNumber::NOBODY };
+        if shared.room.share_percent().is_none() {
+            return ShareNumber::NOBODY;
+        }
         let share = shared.room.share_of(issuer.as_str());
-        let is_full = || shared.room.bytes_of(share) >= shared.room.snapshot().most / 100 * percent;
-        self.read_share(shared, (issuer, share), &is_full).await;
+        self.read_share(shared, (issuer, share), &|| !shared.room.is_within_share(share)).await;
         share
     }
 
@@ -236,26 +301,21 @@ impl ClusterStore {
         (issuer, share): (&IssuerId, ShareNumber),
         now: Timestamp,
     ) {
-        let taken = counted.take(now);
+        let mut adding = Adding { counted, bytes: counted.take(now), now };
         let numbers: Vec<String> = std::iter::once(now.millis() / MINUTE)
-            .chain(taken.iter().flat_map(|(minute, bytes)| [*minute, *bytes]))
+            .chain(adding.bytes.iter().flat_map(|(minute, bytes)| [*minute, *bytes]))
             .map(|number| number.to_string())
             .collect();
         let arguments: Vec<&[u8]> = numbers.iter().map(|number| number.as_bytes()).collect();
         let key = self.share_key(shared.letter, issuer, share);
-        if shared.is_in_redis {
+        if let Some(code) = shared.code {
             // For the free memory, which an issuer's part depends on.
-            self.is_full(shared.room, &key).await;
+            self.is_full(shared.room, code).await;
         }
         let call = ScriptCall { keys: &[&key], arguments: &arguments };
-        match self.redis.run(&ADD, call).await.and_then(|answer| answer.read::<u64>()) {
-            Ok(bytes) => shared.room.set_bytes_of(share, bytes),
-            // What this node knows still counts, and is added the next time.
-            Err(_) => {
-                for (minute, bytes) in taken {
-                    counted.add(bytes, Timestamp::from_millis(minute * MINUTE), now);
-                }
-            }
+        if let Ok(bytes) = self.redis.run(&ADD, call).await.and_then(|answer| answer.read::<u64>()) {
+            adding.bytes.clear();
+            shared.room.set_bytes_of(share, bytes);
         }
     }
 
@@ -265,184 +325,25 @@ impl ClusterStore {
         self.redis.tags().named(&format!("share:{name}")).key(letter, b"")
     }
 
-    fn count(&self, shared: Shared<'_>, share: ShareNumber, bytes: usize, end: Timestamp) {
-        if let Some(counted) = shared.counted.get(share.index()).filter(|_| share != ShareNumber::NOBODY) {
-            shared.room.moved_of(share, 0, bytes);
-            counted.add(bytes as u64, end, self.now());
-        }
+    /// Counts a code once it is dropped, unless that is cancelled. The code goes at `end`.
+    pub(crate) fn counting_code(&self, share: ShareNumber, end: Timestamp) -> CodeCount<'_> {
+        CodeCount { store: self, share, end, grant: AtomicU64::new(0) }
     }
 
-    /// Counts a mark, which goes at `end`.
-    pub(crate) fn count_mark(&self, share: ShareNumber, end: Timestamp) {
-        self.count(self.shared_marks(), share, ASSERTION_MARK as usize, end);
-    }
-
-    /// Counts a code by e-mail, which goes at `end`.
-    pub(crate) fn count_email_code(&self, share: ShareNumber, end: Timestamp) {
-        self.count(self.shared_email_codes(), share, EMAIL_CODE as usize, end);
-    }
-
-    /// Counts a code, which goes at `end`, with a grant of so many bytes.
-    pub(crate) fn count_code(&self, share: ShareNumber, grant: usize, end: Timestamp) {
-        self.count(self.shared_codes(), share, grant + BESIDE_GRANT, end);
-    }
-
-    /// What [`count_redeemed_code`](Self::count_redeemed_code) has to know of a code: share and bytes.
+    /// What [`counting_redeemed_code`](Self::counting_redeemed_code) has to know of a code: share and bytes.
     pub(crate) fn entry_of_code(&self, issuer: &IssuerId, grant: usize) -> u64 {
         let room = self.figures.code_room();
-        let share = room.share().map_or(ShareNumber::NOBODY, |_| room.share_of(issuer.as_str()));
+        let share = room.share_percent().map_or(ShareNumber::NOBODY, |_| room.share_of(issuer.as_str()));
         u64::from(share.to_u16()) << 32 | u64::from(u32::try_from(grant).unwrap_or(u32::MAX))
     }
 
-    /// Counts a code that was redeemed, and is kept longer for it: until `end`.
-    pub(crate) fn count_redeemed_code(&self, entry: u64, end: Timestamp) {
+    /// Counts a code that is redeemed, and kept until `end` for it, once this is dropped. Until its own end it counts twice.
+    pub(crate) fn counting_redeemed_code(&self, entry: u64, end: Timestamp) -> CodeCount<'_> {
         let share = ShareNumber::of_u16(u16::try_from(entry >> 32).unwrap_or_default());
-        self.count_code(share, usize::try_from(entry & u64::from(u32::MAX)).unwrap_or_default(), end);
+        let grant = AtomicU64::new(entry & u64::from(u32::MAX));
+        CodeCount { store: self, share, end, grant }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use symbolon_crypto::random::SeededRandom;
-    use symbolon_protocol::client_authentication::AssertionUse;
-    use symbolon_protocol::code::{AuthorizationCode, CodeGrant};
-    use symbolon_protocol::id::{ClientId, Jti};
-    use symbolon_store::Outcome;
-    use symbolon_store::contract::sample;
-    use symbolon_store::port::{Assertions, Codes, EmailCodes, Redemption, Store, Use};
-
-    use super::*;
-    use crate::engines::{RedisCluster, RedisServerOptions};
-    use crate::testing::{NOW, Place, code_grant, used_memory};
-
-    /// Two nodes of an installation with two issuers, of which one may take half.
-    async fn nodes(place: &Place) -> [Arc<ClusterStore>; 2] {
-        let nodes = [place.open().await, place.open().await];
-        nodes.iter().for_each(|node| node.figures().share_rooms(2, 50));
-        nodes
-    }
-
-    fn issuers() -> [IssuerId; 2] {
-        ["default", "acme"].map(|id| IssuerId::parse(id).unwrap())
-    }
-
-    #[tokio::test(flavor = "multi_thread")]
-    async fn an_issuers_codes_leave_as_much_free_as_they_take_whichever_node_keeps_them() {
-        let redis = RedisCluster::start(RedisServerOptions::default());
-        let place = Place::on(&redis, "shared-codes");
-        let (nodes, [first, second], random) = (nodes(&place).await, issuers(), SeededRandom::new(1));
-        let keep = async |node: usize, issuer: &IssuerId| -> Result<AuthorizationCode, StoreError> {
-            let nonce = Some("n".repeat(2_000));
-            let grant = CodeGrant { nonce, ..code_grant(issuer, &random, place.now()) };
-            nodes[node].keep_code(issuer, grant, place.now(), &random).await
-        };
-        // Once, so that all scripts, buffers and connections are there when the memory is measured.
-        for node in [0, 1] {
-            keep(node, &first).await.unwrap();
-        }
-        let free: u64 = 2 << 20;
-        let most = (0..3).map(|node| used_memory(&redis, node)).max().unwrap() + free;
-        for node in 0..redis.nodes().len() {
-            redis.cli(node, &["CONFIG", "SET", "maxmemory", &(most / 3 * 4).to_string()]);
-        }
-        let mut kept = Vec::new();
-        for turn in 0.. {
-            assert!(turn < 4_000, "it took all that there is");
-            let Ok(code) = keep(turn % 2, &first).await else { break };
-            kept.push(code);
-        }
-        let bytes = kept.len() as u64 * 2_600;
-        assert!((free / 2..free * 2).contains(&bytes), "{} codes, about half of 6 MiB: {bytes}", kept.len());
-        let refused = || nodes.iter().map(|node| node.figures().code_room().snapshot().refused).sum::<u64>();
-        assert_eq!(refused(), 1);
-        for node in [0, 1] {
-            let mut late = 0;
-            while keep(node, &first).await.is_ok() {
-                late += 1;
-                assert!(late <= ADD_EVERY, "node {node} does not hear of the other's");
-            }
-            let code = keep(node, &second).await.unwrap();
-            let at = nodes[node].code(&second, &code, NOW).await.unwrap().unwrap().at;
-            assert_eq!(nodes[node].redeem_code(&at, NOW).await.unwrap(), Redemption::Redeemed);
-        }
-        // What was kept before can be redeemed, and stays for it: the share is still used up after the codes' minute.
-        for code in &kept {
-            let at = nodes[0].code(&first, code, NOW).await.unwrap().unwrap().at;
-            assert_eq!(nodes[0].redeem_code(&at, NOW).await.unwrap(), Redemption::Redeemed);
-        }
-        place.advance(Duration::from_secs(180));
-        let room = nodes[0].figures().code_room();
-        let share = room.share_of(first.as_str());
-        drop(keep(0, &first).await);
-        assert!(room.bytes_of(share) >= bytes / 2, "{} of {bytes}", room.bytes_of(share));
-        // And is free when they have gone, by the clock of the nodes.
-        place.advance(Duration::from_secs(1_200));
-        keep(0, &first).await.unwrap();
-        assert!(room.bytes_of(share) < 10_000, "{}", room.bytes_of(share));
-    }
-
-    #[tokio::test(flavor = "multi_thread")]
-    async fn an_issuers_marks_leave_room_for_those_of_others_whichever_node_sets_them() {
-        let place = Place::new("shared-marks");
-        let (nodes, [first, second]) = (nodes(&place).await, issuers());
-        for node in &nodes {
-            node.figures().assertion_room().set_most(1_000 * ASSERTION_MARK);
-        }
-        let used = |jti: &str| -> AssertionUse {
-            let client = ClientId::parse("app").unwrap();
-            sample::assertion_use(&client, &Jti::parse(jti).unwrap(), place.now() + Duration::from_secs(60))
-        };
-        let set = async |node: usize, issuer: &IssuerId, jti: &str| {
-            nodes[node].use_assertion(issuer, &used(jti)).await.map(Outcome::in_memory)
-        };
-        let mut taken = 0_usize;
-        while set(taken % 2, &first, &format!("mark-{taken}")).await.is_ok() {
-            taken += 1;
-            assert!(taken < 1_000, "it took everything");
-        }
-        // Each node may be 63 marks of the other behind.
-        assert!((500..=630).contains(&taken), "{taken} of 1,000");
-        assert_eq!(set(0, &second, "another").await.unwrap(), Use::First);
-        assert_eq!(set(1, &second, "another").await.unwrap(), Use::Replayed);
-        place.advance(Duration::from_secs(1_200));
-        for node in [0, 1] {
-            assert_eq!(set(node, &first, &format!("later-{node}")).await.unwrap(), Use::First);
-        }
-    }
-
-    #[tokio::test(flavor = "multi_thread")]
-    async fn an_issuers_codes_by_email_leave_room_for_those_of_others() {
-        let place = Place::new("shared-email-codes");
-        let (nodes, [first, second]) = (nodes(&place).await, issuers());
-        for node in &nodes {
-            node.figures().email_code_room().set_most(1_000 * EMAIL_CODE);
-        }
-        let attempt = async |node: usize, issuer: &IssuerId, id: &str| {
-            let end = place.now() + Duration::from_secs(60);
-            nodes[node].try_email_code(issuer, (id, end), false).await.map(Outcome::in_memory)
-        };
-        let mut taken = 0_usize;
-        while attempt(taken % 2, &first, &format!("code-{taken}")).await.is_ok() {
-            // A code is counted once, however often it is tried.
-            attempt(taken % 2, &first, &format!("code-{taken}")).await.unwrap();
-            taken += 1;
-            assert!(taken < 1_000, "it took everything");
-        }
-        assert!((500..=630).contains(&taken), "{taken} of 1,000");
-        attempt(0, &second, "another").await.unwrap();
-        attempt(1, &second, "another").await.unwrap();
-        place.advance(Duration::from_secs(1_200));
-        for node in [0, 1] {
-            attempt(node, &first, &format!("later-{node}")).await.unwrap();
-        }
-    }
-
-    #[test]
-    fn what_stays_long_is_counted_by_days_and_all_else_by_minutes() {
-        let now = Timestamp::from_millis(1_000 * DAY * MINUTE);
-        let at = |minutes: u64| minute((now + Duration::from_secs(minutes * 60)).millis(), now) - 1_000 * DAY;
-        assert_eq!([at(0), at(1), at(16), at(60), at(62), at(DAY + 1)], [1, 1, 16, 60, DAY, 2 * DAY]);
-    }
-}
+mod tests;

@@ -13,7 +13,7 @@ use symbolon_store::{Outcome, StoreError};
 use crate::EmbeddedStore;
 use crate::email_code;
 use crate::journal::{CommitNumber, Op, Table, split_value};
-use crate::room::{ASSERTION_MARK, no_room, share_of_record};
+use crate::room::{ASSERTION_MARK, share_of_record};
 use crate::sharded::{Key, KeyMap, slot_of_key};
 
 /// The marks of one shard.
@@ -22,7 +22,7 @@ pub(crate) struct AssertionShard {
     used: KeyMap<Mark>,
 }
 
-/// A mark in memory. On the disk, its value is the id of its issuer; earlier releases left that out.
+/// A mark in memory. On the disk, its value is the id of its issuer, which format 1 left out.
 #[derive(Clone, Copy)]
 struct Mark {
     /// The end of the assertion.
@@ -106,7 +106,7 @@ impl Assertions for EmbeddedStore {
                 return Ok((Use::Replayed, mark.commit));
             }
             if !room.admits(share) {
-                return Err(no_room("marks of client assertions"));
+                return Err(StoreError::no_room("marks of client assertions", !room.is_within_share(share)));
             }
             room.moved(0, ASSERTION_MARK);
             room.moved_of(share, 0, ASSERTION_MARK);

@@ -11,7 +11,6 @@ use symbolon_store::port::Challenges;
 use symbolon_store::shard::record_key;
 
 use crate::EmbeddedStore;
-use crate::room::no_room;
 use crate::sharded::{Key, KeyMap};
 
 /// Memory of a challenge besides its value: its key, its end, and its place in a table that is three quarters full on
@@ -106,7 +105,7 @@ impl Challenges for EmbeddedStore {
     ) -> Result<(), StoreError> {
         self.check_not_frozen()?;
         if !self.figures.challenge_room().admits(ShareNumber::NOBODY) {
-            return Err(no_room("login challenges"));
+            return Err(StoreError::no_room("login challenges", false));
         }
         let key = record_key(issuer, id);
         self.change(issuer, id, |shard| shard.insert(key, value, expires_at));

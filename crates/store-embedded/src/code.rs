@@ -13,10 +13,9 @@ use symbolon_store::StoreError;
 use symbolon_store::port::{CodePlace, Codes, KeptCode, Redemption, Shards};
 use symbolon_store::shard::{Route, ShardKind};
 
-use crate::room::no_room;
 use crate::sharded::{Key, KeyMap};
 use crate::{EmbeddedStore, failed, serialized};
-use log::{Copied, Log, LogEntry, LogPlace, bytes_with};
+use log::{Copied, Log, LogEntry, LogPlace, share_of_piece};
 
 /// How many ended codes one insertion clears from each log at most: more than one, so that a shard in use shrinks.
 const SWEPT_PER_INSERT: usize = 3;
@@ -54,7 +53,7 @@ impl CodeShard {
         room: &Room,
     ) -> LogPlace {
         self.sweep(now, SWEPT_PER_INSERT, room);
-        room.moved_of(share, 0, bytes_with(grant));
+        room.moved_of(share, 0, share_of_piece(grant));
         self.fresh.append(key, expires_at, share, grant)
     }
 
@@ -107,7 +106,7 @@ impl CodeShard {
                 self.aged.mark_used(place);
                 self.places.insert(entry.key, place);
             } else {
-                room.moved_of(entry.share, entry.bytes(), 0);
+                room.moved_of(entry.share, entry.counted(), 0);
                 gone += 1;
             }
             self.fresh.forget_oldest();
@@ -115,7 +114,7 @@ impl CodeShard {
         for _ in 0..most {
             let Some(entry) = self.aged.oldest().filter(|entry| entry.due <= now) else { break };
             self.places.remove(&entry.key);
-            room.moved_of(entry.share, entry.bytes(), 0);
+            room.moved_of(entry.share, entry.counted(), 0);
             gone += 1;
             self.aged.forget_oldest();
         }
@@ -189,7 +188,7 @@ impl Codes for EmbeddedStore {
         let (key, veil) = self.code_salt.digest(issuer, secret);
         let room = self.figures.code_room();
         // A single issuer has no share to be counted for.
-        let share = room.share().map_or(ShareNumber::NOBODY, |_| room.share_of(issuer.as_str()));
+        let share = room.share_percent().map_or(ShareNumber::NOBODY, |_| room.share_of(issuer.as_str()));
         if !room.admits(share) {
             // Clears expired codes now instead of at the next sweep, so that the next code may find room.
             self.codes.with(route, |shard| {
@@ -197,7 +196,7 @@ impl Codes for EmbeddedStore {
                 shard.sweep(now, SWEPT_WHEN_FULL, room);
                 room.moved(before, shard.bytes());
             });
-            return Err(no_room("authorization codes"));
+            return Err(StoreError::no_room("authorization codes", !room.is_within_share(share)));
         }
         let kept = serialized(&grant, |grant_bytes| {
             self.codes.with(route, |shard| {
@@ -256,7 +255,7 @@ mod tests {
         let share = room.share_of("default");
         let mut insert = |number| shard.insert((&key(number), share), at(60), &[7; 200], at(0), &room);
         let places: Vec<LogPlace> = (0..1_000).map(&mut insert).collect();
-        assert_eq!(room.bytes_of(share), 1_000 * bytes_with(&[7; 200]) as u64);
+        assert_eq!(room.bytes_of(share), 1_000 * share_of_piece(&[7; 200]) as u64);
         let redeem = |shard: &mut CodeShard, number: usize, now| {
             shard.redeem(&key(number as u64), places[number], now)
         };
@@ -268,7 +267,7 @@ mod tests {
         assert_eq!(shard.sweep(at(59), usize::MAX, &room), 0);
         assert_eq!(redeem(&mut shard, 1, at(60)), Redemption::Unknown);
         assert_eq!(shard.sweep(at(60), usize::MAX, &room), 900);
-        assert_eq!(room.bytes_of(share), 100 * bytes_with(&[7; 200]) as u64);
+        assert_eq!(room.bytes_of(share), 100 * share_of_piece(&[7; 200]) as u64);
         assert!(shard.fresh.oldest().is_none());
         let forgotten = 60 + KEPT_AFTER_END.as_secs();
         let mut copied = Copied::default();

@@ -7,8 +7,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// The version of the layout that this program writes, and the newest one that it reads.
-pub const FORMAT_VERSION: u32 = 1;
+/// The version of the layout that this program writes, and the newest one that it reads. Since 2, marks in the journal have
+/// values: a program of before would take some of them for something else.
+pub const FORMAT_VERSION: u32 = 2;
 
 const LOCK_FILE: &str = "lock";
 const FORMAT_FILE: &str = "format";
@@ -104,10 +105,13 @@ impl DataDirectory {
         let path = path.into();
         create_directory(&path)?;
         let lock = take_lock(&path)?;
-        let known = Self::is_known(&path)?;
+        let format = format_of(&path)?;
         Self::check_whole(&path)?;
-        if !known {
+        if format.is_none() {
             whole::note_begun(&path)?;
+        }
+        // Before anything of this version is written, so that a program of an earlier one refuses the directory from now on.
+        if format != Some(FORMAT_VERSION) {
             write_format(&path)?;
         }
         let directory = Self { path, _lock: lock };
@@ -123,22 +127,7 @@ impl DataDirectory {
     /// [`OpenError::NewerFormat`] and [`OpenError::BadFormat`] for a format that this program does not read,
     /// [`OpenError::Io`] for the rest.
     pub fn is_known(path: &Path) -> Result<bool, OpenError> {
-        let file = path.join(FORMAT_FILE);
-        let text = match fs::read_to_string(&file) {
-            Ok(text) => text,
-            Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(false),
-            Err(source) if source.kind() == io::ErrorKind::InvalidData => {
-                return Err(OpenError::BadFormat(path.to_owned()));
-            }
-            Err(source) => return Err(io_error(&file, source)),
-        };
-        match text.trim().parse::<u32>() {
-            Ok(found) if found > FORMAT_VERSION => {
-                Err(OpenError::NewerFormat { path: path.to_owned(), found })
-            }
-            Ok(1..) => Ok(true),
-            Ok(0) | Err(_) => Err(OpenError::BadFormat(path.to_owned())),
-        }
+        format_of(path).map(|format| format.is_some())
     }
 
     /// Whether the next start on the directory at `path` is the first one, or continues a first start that was
@@ -257,6 +246,24 @@ fn take_lock(directory: &Path) -> Result<File, OpenError> {
     }
 }
 
+/// The version in the `format` file of a directory, which this program reads; `None` if there is no such file.
+fn format_of(path: &Path) -> Result<Option<u32>, OpenError> {
+    let file = path.join(FORMAT_FILE);
+    let text = match fs::read_to_string(&file) {
+        Ok(text) => text,
+        Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(source) if source.kind() == io::ErrorKind::InvalidData => {
+            return Err(OpenError::BadFormat(path.to_owned()));
+        }
+        Err(source) => return Err(io_error(&file, source)),
+    };
+    match text.trim().parse::<u32>() {
+        Ok(found) if found > FORMAT_VERSION => Err(OpenError::NewerFormat { path: path.to_owned(), found }),
+        Ok(found @ 1..) => Ok(Some(found)),
+        Ok(0) | Err(_) => Err(OpenError::BadFormat(path.to_owned())),
+    }
+}
+
 /// Writes the version to a temporary file and renames it, so that a power cut leaves either no file or a complete one.
 fn write_format(directory: &Path) -> Result<(), OpenError> {
     let path = &directory.join(FORMAT_FILE);
@@ -289,7 +296,7 @@ mod tests {
         for private in [directory.path(), &directory.journal()] {
             assert_eq!(fs::metadata(private).unwrap().permissions().mode() & 0o777, 0o700);
         }
-        assert_eq!(fs::read_to_string(path.join(FORMAT_FILE)).unwrap(), "1\n");
+        assert_eq!(fs::read_to_string(path.join(FORMAT_FILE)).unwrap(), "2\n");
         assert!(directory.database().ends_with("a/b/symbolon.db"));
         assert!(directory.master_key().ends_with("a/b/master.key"));
     }
@@ -308,10 +315,20 @@ mod tests {
     #[test]
     fn a_newer_format_is_refused_by_number() {
         let temporary = tempfile::tempdir().unwrap();
-        fs::write(temporary.path().join(FORMAT_FILE), "2\n").unwrap();
+        fs::write(temporary.path().join(FORMAT_FILE), "3\n").unwrap();
         let error = DataDirectory::open(temporary.path()).unwrap_err();
-        assert!(matches!(error, OpenError::NewerFormat { found: 2, .. }));
-        assert!(error.to_string().contains("format 2"));
+        assert!(matches!(error, OpenError::NewerFormat { found: 3, .. }));
+        assert!(error.to_string().contains("format 3"));
+    }
+
+    #[test]
+    fn an_older_format_is_opened_and_no_longer_one_of_programs_of_before() {
+        let temporary = tempfile::tempdir().unwrap();
+        let format = temporary.path().join(FORMAT_FILE);
+        drop(DataDirectory::open(temporary.path()).unwrap());
+        fs::write(&format, "1\n").unwrap();
+        drop(DataDirectory::open(temporary.path()).unwrap());
+        assert_eq!(fs::read_to_string(&format).unwrap(), "2\n");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use symbolon_store::{Outcome, StoreError, port};
 
 use crate::EmbeddedStore;
 use crate::journal::{CommitNumber, Op, Table};
-use crate::room::{EMAIL_CODE, no_room, share_of_record};
+use crate::room::{EMAIL_CODE, share_of_record};
 use crate::sharded::{Key, KeyMap, slot_of_key};
 
 /// The locks that all codes share.
@@ -49,7 +49,7 @@ impl EmailCodes {
 /// In the first byte of a record, beside the number of tries: the recipient follows.
 const HAS_RECIPIENT: u8 = 0x08;
 
-/// In the first byte: the issuer's id is the rest. Earlier releases left it out, and told of a recipient by the length alone.
+/// In the first byte: the issuer's id is the rest. Records of format 1 have none, and tell of a recipient by the length alone.
 const HAS_ISSUER: u8 = 0x10;
 
 /// The bits of the first byte that are the number of tries.
@@ -147,7 +147,7 @@ impl EmbeddedStore {
         let known = codes.get(&key).copied();
         let share = known.map_or_else(|| room.share_of(issuer.as_str()), |kept| kept.share);
         if known.is_none() && !room.admits(share) {
-            return Err(no_room("codes by e-mail"));
+            return Err(StoreError::no_room("codes by e-mail", !room.is_within_share(share)));
         }
         let mut used = known.map(|kept| kept.used).unwrap_or_default();
         let (result, is_changed) = change(&mut used);
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_earlier_releases_is_read_and_one_that_is_cut_short_is_not() {
+    fn a_record_of_format_1_is_read_and_one_that_is_cut_short_is_not() {
         let earlier = [&[2][..], &[7; 16]].concat();
         assert_eq!(of_bytes(&earlier).unwrap(), (EmailCodeUse { recipient: RECIPIENT, tries: 2 }, &[][..]));
         assert_eq!(of_bytes(&[3]).unwrap(), (EmailCodeUse { recipient: None, tries: 3 }, &[][..]));

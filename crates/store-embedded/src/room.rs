@@ -3,7 +3,6 @@
 //! clients: without its mark, for example, an assertion could be used again.
 
 use symbolon_figures::{Room, ShareNumber, StoreFigures};
-use symbolon_store::StoreError;
 
 /// The most bytes for authorization codes: what 25,000 codes a second leave in a minute.
 const CODES: u64 = 512 << 20;
@@ -17,11 +16,11 @@ const ASSERTIONS: u64 = 128 << 20;
 /// The most bytes for codes by e-mail: two and a half million, so that those who sign in by one keep no client's assertion out.
 const EMAIL_CODES: u64 = 192 << 20;
 
-/// Memory of one code by e-mail: its key, its recipient, tries, end and commit, in a table that is three quarters full on
+/// Memory of one code by e-mail: its key, its recipient, tries, end, commit and share, in a table that is three quarters full on
 /// average.
 pub(crate) const EMAIL_CODE: usize = 80;
 
-/// Memory of one mark: its key, its end and its commit, in a table that is three quarters full on average.
+/// Memory of one mark: its key, its end, its commit and its share, in a table that is three quarters full on average.
 pub(crate) const ASSERTION_MARK: usize = 64;
 
 pub(crate) fn set_bounds(figures: &StoreFigures) {
@@ -31,14 +30,10 @@ pub(crate) fn set_bounds(figures: &StoreFigures) {
     figures.email_code_room().set_most(EMAIL_CODES);
 }
 
-/// The share of the issuer whose id follows a record; nobody's where there is none, as in records of earlier releases.
+/// The share of the issuer whose id follows a record; nobody's where there is none, as in records of format 1.
 pub(crate) fn share_of_record(room: &Room, issuer: &[u8]) -> ShareNumber {
     let issuer = std::str::from_utf8(issuer).ok().filter(|issuer| !issuer.is_empty());
     issuer.map_or(ShareNumber::NOBODY, |issuer| room.share_of(issuer))
-}
-
-pub(crate) fn no_room(what: &str) -> StoreError {
-    StoreError::Unavailable(format!("{what} take all the memory that they may"))
 }
 
 #[cfg(test)]

@@ -13,3 +13,15 @@ pub enum StoreError {
     #[error("the store failed: {0}")]
     Failed(String),
 }
+
+impl StoreError {
+    /// There is no room for another record of a kind, which is named in the plural. `of_issuer`: it is one issuer that has what it
+    /// may take.
+    #[must_use]
+    pub fn no_room(kind: &str, of_issuer: bool) -> Self {
+        Self::Unavailable(match of_issuer {
+            true => format!("{kind} of the issuer take all that one issuer may (storage.issuer_share)"),
+            false => format!("{kind} take all the memory that they may"),
+        })
+    }
+}

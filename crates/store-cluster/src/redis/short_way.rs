@@ -32,6 +32,8 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// Which primary has which slot.
 struct Map {
+    /// How many primaries serve slots, including those whose address is not told.
+    serving: usize,
     primaries: Vec<Member>,
     /// By slot, the index of its primary; beyond `primaries` if none is known.
     owners: Box<[u16; HASH_SLOTS as usize]>,
@@ -39,6 +41,7 @@ struct Map {
 
 impl Map {
     fn of(members: Vec<Member>) -> Self {
+        let serving = members.iter().filter(|member| member.is_serving()).count();
         let located = |member: &Member| member.is_serving() && member.is_located();
         let primaries: Vec<Member> = members.into_iter().filter(located).collect();
         let mut owners = Box::new([u16::MAX; HASH_SLOTS as usize]);
@@ -49,7 +52,7 @@ impl Map {
                 }
             }
         }
-        Self { primaries, owners }
+        Self { serving, primaries, owners }
     }
 }
 
@@ -131,9 +134,9 @@ impl ShortWay {
         None
     }
 
-    /// How many primaries the cluster has; `None` before the map is read.
+    /// How many primaries serve slots; `None` before the map is read.
     pub(super) fn primaries(&self) -> Option<usize> {
-        self.0.map.load().as_ref().map(|map| map.primaries.len())
+        self.0.map.load().as_ref().map(|map| map.serving)
     }
 
     /// Sends a command over a connection that [`to`](Self::to) has returned.

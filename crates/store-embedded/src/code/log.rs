@@ -84,14 +84,26 @@ impl<'a> LogEntry<'a> {
         Some(Self { key: *key, due, used: *used != 0, share, grant: rest.get(..length)? })
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    fn bytes(&self) -> usize {
         bytes_with(self.grant)
+    }
+
+    /// What its issuer takes with it; see [`share_of_piece`].
+    pub(super) fn counted(&self) -> usize {
+        share_of_piece(self.grant)
     }
 }
 
 /// The bytes of an entry with a grant.
-pub(super) fn bytes_with(grant: &[u8]) -> usize {
+fn bytes_with(grant: &[u8]) -> usize {
     HEADER + grant.len()
+}
+
+/// What an entry with a grant takes of the room: the part of a piece that it has where the piece is full of such entries. The
+/// room counts whole pieces, and of entries that fill over half a piece each has one.
+pub(super) fn share_of_piece(grant: &[u8]) -> usize {
+    let bytes = bytes_with(grant);
+    PIECE.checked_div(bytes).filter(|fit| *fit > 0).map_or(bytes, |fit| PIECE / fit)
 }
 
 /// A queue whose entries can be read at any place.
@@ -191,6 +203,19 @@ impl Log {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_entry_counts_for_what_it_keeps_from_others() {
+        for size in [0, 300, 5_000, PIECE / 3, PIECE / 2, PIECE - HEADER, PIECE, 100_000] {
+            let (mut log, grant) = (Log::default(), vec![1; size]);
+            let mut counted = 0;
+            for _ in 0..200 {
+                log.append(&[9; 16], Timestamp::from_millis(1), ShareNumber::NOBODY, &grant);
+                counted += share_of_piece(&grant);
+            }
+            assert!(log.bytes().abs_diff(counted) <= PIECE, "{size}: {counted} of {}", log.bytes());
+        }
+    }
 
     #[test]
     fn entries_of_all_sizes_are_found_where_they_were_put_until_they_are_forgotten() {

@@ -75,7 +75,7 @@ fn is_in(scene: &Scene, browser: &Browser, answer: &Answer) {
 }
 
 /// Adds a passkey within the session of a browser.
-fn add_passkey(scene: &Scene, browser: &Browser) -> Authenticator {
+pub(crate) fn add_passkey(scene: &Scene, browser: &Browser) -> Authenticator {
     let issuer = &scene.server.issuer;
     let mut passkey = Authenticator::new(issuer);
     let options = call(browser, issuer, "/passkey/register/options", &json!({ "email": OTHER }));

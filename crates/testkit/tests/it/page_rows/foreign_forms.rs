@@ -10,6 +10,7 @@ use symbolon_testkit::{Answer, Browser};
 
 use super::{OTHER, World, allows, pages};
 use crate::login::{PASSWORD, Scene};
+use crate::login_api::second_factor::add_passkey;
 use crate::second_factor;
 
 /// What a form's page hides in it.
@@ -43,6 +44,7 @@ struct Filled {
 impl Filled {
     fn of(browser: Browser, page: &Answer, typed: &[(&str, &str)]) -> Self {
         assert_eq!(page.status, 200, "{page:?}");
+        assert!(page.field("csrf_token").is_some(), "a page without a form: {}", page.body);
         let hidden = HIDDEN.into_iter().filter_map(|name| Some((name.to_owned(), page.field(name)?)));
         let typed = typed.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         Self { browser, fields: hidden.chain(typed).collect() }
@@ -85,7 +87,13 @@ const FORMS: [(&str, Fill); 22] = [
     }),
     ("/account/profile", |world| of_account(world, "/account/profile", &[("nickname", "Ann")])),
     ("/account/password", |world| of_account(world, "/account/password", &[("present", PASSWORD)])),
-    ("/account/security", |world| of_account(world, "/account/security", &[("remove", "none")])),
+    ("/account/security", |world| {
+        let (browser, _) = world.signed_in(&[]);
+        // The page has a form for each passkey, and none without.
+        add_passkey(&world.scene, &browser);
+        let page = browser.get("/account/security");
+        Filled::of(browser, &page, &[("remove", "none")])
+    }),
     ("/account/security/generator", |world| {
         of_account(world, "/account/security/generator", &[("code", "000000")])
     }),
@@ -93,7 +101,14 @@ const FORMS: [(&str, Fill); 22] = [
         of_account(world, "/account/security/passkey", &[("credential", "{}")])
     }),
     ("/account/sessions", |world| of_account(world, "/account/sessions", &[("end_others", "true")])),
-    ("/account/applications", |world| of_account(world, "/account/applications", &[("end_all", "true")])),
+    ("/account/applications", |world| {
+        let (browser, answer) = world.signed_in(&[]);
+        // The page has a form for each application that may do something.
+        let consent = Scene::to_consent(&browser, &answer);
+        assert_eq!(Scene::decide(&browser, &consent, "allow").status, 303);
+        let page = browser.get("/account/applications");
+        Filled::of(browser, &page, &[("end_all", "true")])
+    }),
     ("/account/data", |world| of_account(world, "/account/data", &[])),
     ("/account/email", |world| of_account(world, "/account/email", &[("email", "new@example.com")])),
     ("/register", |world| {

@@ -15,6 +15,7 @@ mod fake;
 mod faults;
 mod honesty;
 mod keycloak;
+mod limits;
 mod measure;
 mod opaque;
 mod own;

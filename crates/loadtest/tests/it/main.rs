@@ -26,5 +26,7 @@ mod seed;
 mod soak;
 mod tls;
 mod transport;
+mod unfit;
 mod verdicts;
 mod watch;
+mod words;

@@ -54,6 +54,9 @@ pub(super) async fn admin(
     if headers[AUTHORIZATION] != format!("Bearer {SECRET}") {
         return (StatusCode::UNAUTHORIZED, r#"{"error":"invalid_token"}"#).into_response();
     }
+    if fake.has(Fault::AdminLimited) {
+        return StatusCode::TOO_MANY_REQUESTS.into_response();
+    }
     let (kind, bulk) = match call.strip_suffix("/bulk") {
         Some(_) if !fake.bulk => return StatusCode::NOT_FOUND.into_response(),
         Some(kind) => (kind, true),

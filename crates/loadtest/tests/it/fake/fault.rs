@@ -38,6 +38,8 @@ pub(crate) enum Fault {
     Keys(&'static str),
     /// Has no test endpoints.
     NoTestEndpoints,
+    /// Its admin API has enough of it.
+    AdminLimited,
     /// Refuses tokens in words of its own.
     OtherError,
     /// UserInfo is of somebody else in one of so many answers.

@@ -6,6 +6,7 @@ pub(crate) mod front;
 mod login;
 mod login_api;
 mod opaque;
+pub(crate) mod process;
 mod tokens;
 pub(crate) mod visits;
 
@@ -77,6 +78,8 @@ pub(crate) struct Fake {
     pub(crate) address: SocketAddr,
     /// What stands before it, where something does: its URLs are of there.
     front: Option<SocketAddr>,
+    /// Who has it may use the admin API.
+    secret: String,
     bulk: bool,
     data: Mutex<Data>,
     fault: Mutex<Fault>,
@@ -91,24 +94,25 @@ pub(crate) const STALL: Duration = Duration::from_millis(200);
 impl Fake {
     /// Starts one on a thread of its own.
     pub(crate) fn start(bulk: bool) -> Arc<Self> {
-        Self::start_behind(bulk, None)
+        Self::start_behind(bulk, SECRET, None)
     }
 
     /// One behind a front that does to the answers to paths that begin so what the plan says.
     pub(crate) fn behind(path: &'static str, fates: Fates) -> (Arc<Self>, Arc<Front>) {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let fake = Self::start_behind(true, Some(listener.local_addr().unwrap()));
+        let fake = Self::start_behind(true, SECRET, Some(listener.local_addr().unwrap()));
         let front = Front::start(listener, fake.address, path, fates);
         (fake, front)
     }
 
-    fn start_behind(bulk: bool, front: Option<SocketAddr>) -> Arc<Self> {
+    fn start_behind(bulk: bool, secret: &str, front: Option<SocketAddr>) -> Arc<Self> {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
         let fake = Arc::new(Self {
             address,
             front,
+            secret: secret.to_owned(),
             bulk,
             data: Mutex::default(),
             fault: Mutex::new(Fault::None),
@@ -334,6 +338,7 @@ async fn userinfo(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> Response
         Fault::SubjectOnceIn(number) => fake.requests().is_multiple_of(number),
         _ => false,
     };
+    process::waste(&fake);
     if fake.has(Fault::Stall) {
         let into = Duration::from_nanos(u64::from(clock::now().duration_since(fake.started).subsec_nanos()));
         tokio::time::sleep(STALL.saturating_sub(into)).await;

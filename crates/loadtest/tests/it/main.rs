@@ -13,6 +13,7 @@ mod day;
 mod executor;
 mod fake;
 mod faults;
+mod gate;
 mod honesty;
 mod keycloak;
 mod limits;

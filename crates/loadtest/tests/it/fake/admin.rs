@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use super::tokens::TEST_KEY;
-use super::{Fake, Fault, SECRET, login_api, reply};
+use super::{Fake, Fault, login_api, reply};
 
 pub(super) async fn strictness(State(fake): State<Arc<Fake>>) -> Response {
     reply(&json!({ "strictValidation": fake.data.lock().unwrap().strict }))
@@ -41,7 +41,7 @@ pub(super) async fn signing_key(State(fake): State<Arc<Fake>>, headers: HeaderMa
     if fake.has(Fault::NoTestEndpoints) {
         return (StatusCode::FORBIDDEN, r#"{"error":"access_denied"}"#).into_response();
     }
-    assert_eq!(headers[AUTHORIZATION], format!("Bearer {SECRET}"));
+    assert_eq!(headers[AUTHORIZATION], format!("Bearer {}", fake.secret));
     reply(&json!({ "kid": TEST_KEY.kid(), "privatePEM": TEST_KEY.to_pkcs8_pem().unwrap().expose() }))
 }
 
@@ -51,7 +51,7 @@ pub(super) async fn admin(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    if headers[AUTHORIZATION] != format!("Bearer {SECRET}") {
+    if headers[AUTHORIZATION] != format!("Bearer {}", fake.secret) {
         return (StatusCode::UNAUTHORIZED, r#"{"error":"invalid_token"}"#).into_response();
     }
     if fake.has(Fault::AdminLimited) {

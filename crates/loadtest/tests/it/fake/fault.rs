@@ -60,6 +60,10 @@ pub(crate) enum Fault {
     NoSession,
     /// Wants the passkey of somebody else.
     OtherCredential,
+    /// With each UserInfo some memory and an open file are gone for good.
+    Leaks,
+    /// UserInfo takes a millisecond of processor time more.
+    Spins,
     /// Announces these grants.
     Grants(&'static [&'static str]),
 }

@@ -1,9 +1,11 @@
 //! `symbolon loadtest`, by the binary.
 
 mod day;
+mod faulty;
 mod left;
 mod reports;
 mod seed;
+mod soak;
 mod target;
 
 use serde_json::Value;
@@ -38,6 +40,20 @@ fn a_run_starts_a_provider_of_its_own_and_leaves_its_results() {
     assert!(run["server_cpu_us_per_request"].as_f64().unwrap() > 0.0);
     assert!(run["p50_ms"].as_f64().unwrap() <= run["p99_ms"].as_f64().unwrap());
     assert!(run["server"]["request_duration"]["count"].as_u64().unwrap() >= 162, "{}", run["server"]);
+    // What it ran with.
+    let environment = &results["environment"];
+    for (name, parts) in [
+        ("Store", &["embedded, with fresh data in ", parent.as_str()][..]),
+        ("Rate limits", &["off"]),
+        ("Test endpoints", &["on"]),
+        ("Seed", &["users, ", "4000 access tokens", "planted in ", " s"]),
+        ("Settings", &["lifetimes.access_token 3600", "introspection_strict false"]),
+    ] {
+        let told = environment[name].as_str().unwrap_or_default();
+        assert!(parts.iter().all(|part| told.contains(part)), "{name}: {environment}");
+    }
+    let report = std::fs::read_to_string(place.path("report/report.md")).unwrap();
+    assert!(report.contains("- Rate limits: off") && report.contains("- Settings: "), "{report}");
     // The provider has gone, and its data with it.
     let left: Vec<_> = std::fs::read_dir(&parent).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["report"]);

@@ -82,3 +82,23 @@ fn a_day_is_printed_and_mistakes_in_it_are_told_with_their_mend() {
     }
     assert!(place.run(&["loadtest", "day", "--preset", "bank"]).bad(2).contains("api-platform"));
 }
+
+#[test]
+fn every_other_preset_is_a_day_that_a_provider_bears() {
+    for preset in ["company", "api-platform", "agents"] {
+        let place = Place::new();
+        let parent = place.path("").display().to_string();
+        let day = ["loadtest", "day", "--preset", preset, "--duration", "2s"];
+        let ran = place.run(&[&day[..], &["--out", "report", "--data-parent", &parent]].concat());
+        // So short a day holds no P99; that nothing fails and nothing is wrong is to be seen all the same.
+        assert!(ran.code == 0 || ran.code == 1, "{preset}: {}{}", ran.out, ran.error);
+        let results = results(&place);
+        let run = &results["runs"][0];
+        assert_eq!(results["title"], preset, "{run}");
+        let bad = ["wrong", "failures", "missed", "errors_besides"].map(|count| run[count].as_u64().unwrap());
+        assert_eq!(bad, [0; 4], "{preset}: {run}");
+        let kinds = run["kinds"].as_array().unwrap();
+        let right: u64 = kinds.iter().map(|kind| kind["right"].as_u64().unwrap()).sum();
+        assert!(right > 0 && run["requests"] == right && kinds.len() > 2, "{preset}: {kinds:?}");
+    }
+}

@@ -42,6 +42,42 @@ fn a_running_provider_has_its_settings_back_afterwards() {
     assert_eq!(changed_by_load(&place), before, "after a signal");
 }
 
+/// A load test that has changed settings, and is killed then.
+fn kill_one_that_has_changed_settings(place: &Place, target: &[&str]) {
+    let before = changed_by_load(place);
+    let long = ["loadtest", "run", "code", "--rate", "5", "--duration", "1m"];
+    let mut child = place.command(&[&long[..], target].concat(), &[]).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains("obtaining 300 codes")));
+    rustix::process::kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
+    child.wait().unwrap();
+    assert_ne!(changed_by_load(place), before, "nobody could put them back");
+}
+
+#[test]
+fn what_a_killed_load_test_changed_is_put_back_by_restore_or_by_the_next() {
+    let place = Place::new();
+    let _server = place.serve(&[("SYMBOLON_ADMIN_ON_PUBLIC", "true"), ("SYMBOLON_RATE_LIMITS", "off")]);
+    assert_eq!(place.admin("PATCH", "/settings", r#"{ "lifetimes": { "code": 45 } }"#).0, 200);
+    let before = changed_by_load(&place);
+    let url = format!("http://{}", place.listen());
+    let target = ["--target", &*url, "--admin-secret", SECRET];
+    let restore = || place.run(&[&["loadtest", "restore"][..], &target].concat());
+    assert!(restore().good().contains("nothing was noted that could be put back"));
+
+    kill_one_that_has_changed_settings(&place, &target);
+    assert!(place.run(&["loadtest", "restore", "--target", &url]).bad(2).contains("--admin-secret"));
+    assert!(restore().good().contains("its settings are as they were"));
+    assert_eq!(changed_by_load(&place), before);
+    assert!(restore().good().contains("nothing was noted that could be put back"));
+
+    kill_one_that_has_changed_settings(&place, &target);
+    let next = place.run(&run(&target));
+    assert!(next.error.contains("a load test before this one was cut off"), "{}", next.error);
+    next.good();
+    assert_eq!(changed_by_load(&place), before);
+}
+
 #[test]
 fn results_that_cannot_be_written_are_told_all_the_same() {
     let place = Place::new();

@@ -47,12 +47,17 @@ fn repeats_beside_an_earlier_build_pass_a_gate_or_not() {
         run["p50_ms"] = (run["p50_ms"].as_f64().unwrap() / 100.0).into();
     }
     std::fs::write(place.path("halved.json"), halved.to_string()).unwrap();
+    // GitHub says where the summary of its job is.
+    let by_github = [("GITHUB_STEP_SUMMARY", "step.md")];
     let compare = |tolerance: &str| {
         let files = ["report/results.json", "--compare", "halved.json", "--out", "again"];
-        place.run(&[&["loadtest", "report"], &files[..], &["--tolerance", tolerance]].concat())
+        let all = [&["loadtest", "report"], &files[..], &["--tolerance", tolerance]].concat();
+        place.run_with(&all, &by_github, "")
     };
     compare("p50_ms=10%").bad(1);
     compare("p95_ms=10%,p50_ms=100000%").good();
+    let step = std::fs::read_to_string(place.path("step.md")).unwrap();
+    assert_eq!(step.matches("### Load test: userinfo").count(), 2, "each adds its own: {step}");
     let drawn = [
         "loadtest",
         "report",
@@ -64,6 +69,13 @@ fn repeats_beside_an_earlier_build_pass_a_gate_or_not() {
     ];
     place.run(&drawn).good();
     assert!(std::fs::read_to_string(place.path("again/report.html")).unwrap().contains("<h2>History</h2>"));
+    let is_beside_december = || {
+        let report = std::fs::read_to_string(place.path("again/report.md")).unwrap();
+        report.contains("December 2025")
+    };
+    assert!(!is_beside_december());
+    place.run(&["loadtest", "report", "report/results.json", "--out", "again", "--december-2025"]).good();
+    assert!(is_beside_december());
     let told = place.run(&["loadtest", "report", "report/results.json", "--tolerance", "p50_ms=1%"]).bad(2);
     assert!(told.contains("--tolerance needs --compare"), "{told}");
 }

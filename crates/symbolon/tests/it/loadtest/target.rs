@@ -69,3 +69,27 @@ fn an_issuer_with_a_path_is_found_in_the_admin_api_by_its_url() {
     assert!(told.contains("0 failed, 0 wrong, 0 missed"), "{told}");
     assert_eq!(results(&place)["provider"]["issuer"], url);
 }
+
+#[test]
+fn who_is_limited_is_told_with_the_first_answer_and_its_mend() {
+    let place = Place::new();
+    let _server =
+        place.serve(&[("SYMBOLON_ADMIN_ON_PUBLIC", "true"), ("SYMBOLON_RATE_LIMIT_TOKEN_CLIENT", "5/m")]);
+    let url = format!("http://{}", place.listen());
+    let load =
+        ["loadtest", "run", "client-credentials", "--rate", "20", "--duration", "1s", "--warm-up", "0s"];
+    let target = ["--target", &url, "--admin-secret", SECRET, "--out", "report"];
+    let ran = place.run(&[&load[..], &target].concat());
+    for told in [
+        "client-credentials 20/s: FAILED",
+        " × status 429",
+        "    > POST /token HTTP/1.1",
+        "    < HTTP/1.1 429",
+        "  the provider limits requests (429): SYMBOLON_RATE_LIMITS=off",
+    ] {
+        assert!(ran.out.contains(told), "{told}: {}", ran.out);
+    }
+    assert!(!ran.out.contains(SECRET), "{}", ran.out);
+    ran.bad(1);
+    assert!(results(&place)["runs"][0]["wrong_kinds"]["status_429"].as_u64() >= Some(10));
+}

@@ -128,7 +128,9 @@ fn families_of_a_run_that_did_not_end_are_refused_by_name() {
     planted(&fake).save(&path).unwrap();
     let (from, to) = (path.clone(), left.clone());
     // What a run that is killed leaves is the file as it is in its middle.
-    let heard = move || drop(std::fs::copy(&from, &to).unwrap());
+    let heard = move || {
+        std::fs::copy(&from, &to).unwrap();
+    };
     let refresh = || plan(Scenario::Refresh, 1);
     assert!(run_with((&fake, &path), refresh(), &mut Watched { line: Vec::new(), heard }).unwrap());
     let rotated = fake.visits.count("refresh_token");

@@ -45,7 +45,7 @@ fn a_running_provider_has_its_settings_back_afterwards() {
 /// A load test that has changed settings, and is killed then.
 fn kill_one_that_has_changed_settings(place: &Place, target: &[&str]) {
     let before = changed_by_load(place);
-    let long = ["loadtest", "run", "code", "--rate", "5", "--duration", "1m"];
+    let long = ["loadtest", "run", "code", "--rate", "5", "--duration", "1m", "--warm-up", "0s"];
     let mut child = place.command(&[&long[..], target].concat(), &[]).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
     assert!(lines.any(|line| line.contains("obtaining 300 codes")));

@@ -12,7 +12,7 @@ fn a_soak_tells_its_windows_and_that_it_was_too_short() {
     let windows = ["--window", "1s", "--settle", "0", "--leak-tolerance", "memory=any,disk=1GiB/day"];
     let all = [&soak[..], &lenient, &windows, &["--data-parent", &parent]].concat();
     let told = place.run(&all).good();
-    assert!(told.contains("userinfo 50/s: passed, with a warning"), "{told}");
+    assert!(told.contains("userinfo 50/s, 64 shards: passed, with a warning"), "{told}");
     let results = results(&place);
     assert_eq!(results["title"], "soak of userinfo");
     let soak = &results["runs"][0]["soak"];

@@ -5,11 +5,14 @@ import json
 import socket
 import struct
 import threading
+import time
 from collections import Counter
 
 LATE_SECONDS = 0.3
 # Of a hundred requests, in this order.
 PLAN = ["hang"] * 5 + ["reset"] * 2 + ["refused"] * 3 + ["late"] * 10 + ["right"] * 80
+# Another plan: everything in a second of it is held until the second is over.
+STALL = range(200, 300)
 BODY = b'{"answer":"right"}'
 
 
@@ -18,11 +21,18 @@ def fate(number: int) -> str:
     return PLAN[number * 37 % 100]
 
 
+def stalled(number: int) -> str:
+    """The same of the plan with a stall."""
+    return "held" if number in STALL else "right"
+
+
 class Faulty:
     """Listens on a free port of loopback, and counts on its own side."""
 
-    def __init__(self):
+    def __init__(self, fate=fate, rate: int = 100):
         self.counts = Counter()
+        self._fate, self._rate = fate, rate
+        self._began = None
         self._number = 0
         self._loop = asyncio.new_event_loop()
         self._server = self._loop.run_until_complete(asyncio.start_server(self._converse, "127.0.0.1", 0, backlog=1024))
@@ -60,7 +70,9 @@ class Faulty:
         if head.startswith(b"GET /.well-known/openid-configuration"):
             await send(writer, "200 OK", json.dumps(self._discovery()).encode())
             return True
-        what = fate(self._number)
+        what = self._fate(self._number)
+        if self._began is None:
+            self._began = time.monotonic()
         self._number += 1
         self.counts[what] += 1
         if what == "hang":
@@ -73,6 +85,8 @@ class Faulty:
             return False
         if what == "late":
             await asyncio.sleep(LATE_SECONDS)
+        if what == "held":
+            await asyncio.sleep(max(0, self._began + STALL.stop / self._rate - time.monotonic()))
         await send(writer, "503 Service Unavailable" if what == "refused" else "200 OK", BODY)
         return True
 

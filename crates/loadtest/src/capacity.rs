@@ -7,6 +7,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use crate::LoadtestError;
+use crate::client::lacking;
 use crate::executor::Schedule;
 use crate::results::{Bottleneck, Capacity, Results, Run};
 use crate::run::{Group, Plan, Ready, Rule, RunOptions, Traffic, cut_short, on_a_runtime};
@@ -241,7 +242,7 @@ impl Probing<'_> {
                 self.results.runs.push(run);
                 self.connections *= 2;
                 run = self.run(rate, self.options.probe).await?;
-                if !run.passed() && run.achieved_rate < HELPED * before {
+                if !run.passed() && run.achieved_rate < HELPED * before && !lacks_files_or_ports(&run) {
                     self.connections /= 2;
                     run.generator_limit = None;
                 }
@@ -268,7 +269,14 @@ impl Probing<'_> {
 /// with more of them then, whatever else the figures say.
 fn lacks_connections(run: &Run) -> bool {
     let exhausted = run.connection_use.as_ref().is_some_and(|used| used.exhausted_seconds > 0.0);
-    !run.passed() && exhausted && run.generator_limit.is_some()
+    !run.passed() && exhausted && run.generator_limit.is_some() && !lacks_files_or_ports(run)
+}
+
+/// Whether the generator could not open a connection for want of something of its own. That more of them would not help is
+/// then not known.
+fn lacks_files_or_ports(run: &Run) -> bool {
+    run.connection_use.as_ref().is_some_and(|used| used.lacking)
+        || run.failure_kinds.keys().any(|kind| lacking(kind).is_some())
 }
 
 /// What the scenario's runs say, which begin at `first`.

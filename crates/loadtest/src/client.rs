@@ -16,7 +16,7 @@ mod transport;
 use std::time::Duration;
 
 pub use error::ClientError;
-pub(crate) use error::{NO_FREE_PORT, TOO_MANY_OPEN_FILES};
+pub(crate) use error::lacking;
 pub use http1::Unasked;
 pub use peer::{Peer, Protocol, Way};
 pub use response::Response;

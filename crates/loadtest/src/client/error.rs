@@ -85,9 +85,18 @@ impl ClientError {
 }
 
 /// Every local port to the target is in use, or waits for its end.
-pub(crate) const NO_FREE_PORT: &str = "no_free_port";
+const NO_FREE_PORT: &str = "no_free_port";
 /// The process, or the machine, may open no further file.
-pub(crate) const TOO_MANY_OPEN_FILES: &str = "too_many_open_files";
+const TOO_MANY_OPEN_FILES: &str = "too_many_open_files";
+
+/// What the generator itself lacks where requests fail in this way; none where the other side is why.
+pub(crate) fn lacking(kind: &str) -> Option<&'static str> {
+    match kind {
+        TOO_MANY_OPEN_FILES => Some("it may open no more files (ulimit -n says how many)"),
+        NO_FREE_PORT => Some("no port was free for a further connection"),
+        _ => None,
+    }
+}
 
 fn connect_kind(error: &io::Error) -> &'static str {
     let errno = error.raw_os_error().map(rustix::io::Errno::from_raw_os_error);
@@ -128,6 +137,35 @@ impl From<h2::Error> for ClientError {
             Some(io::ErrorKind::BrokenPipe) => Self::Closed,
             Some(_) => error.into_io().map_or(Self::Closed, Self::from),
             None => Self::Http2(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::io::Errno;
+
+    use super::*;
+
+    fn not_connected(errno: Errno) -> &'static str {
+        let address = SocketAddr::from(([127, 0, 0, 1], 1));
+        ClientError::Connect { address, source: io::Error::from_raw_os_error(errno.raw_os_error()) }.kind()
+    }
+
+    #[test]
+    fn what_the_generator_lacks_is_told_from_what_the_target_refuses() {
+        for (errno, kind, words) in [
+            (Errno::MFILE, TOO_MANY_OPEN_FILES, Some("ulimit -n")),
+            (Errno::NFILE, TOO_MANY_OPEN_FILES, Some("ulimit -n")),
+            (Errno::ADDRNOTAVAIL, NO_FREE_PORT, Some("no port was free")),
+            (Errno::CONNREFUSED, "connection_refused", None),
+            (Errno::CONNRESET, "connection_reset", None),
+            (Errno::HOSTUNREACH, "connect", None),
+        ] {
+            assert_eq!(not_connected(errno), kind);
+            let told = lacking(kind);
+            assert_eq!(told.is_some(), words.is_some(), "{kind}");
+            assert!(told.zip(words).is_none_or(|(told, words)| told.contains(words)), "{told:?}");
         }
     }
 }

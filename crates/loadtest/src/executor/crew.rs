@@ -11,6 +11,7 @@ use super::open::{Gate, Span};
 use super::queue::{Due, What};
 use super::worker::{Turn, Worker, locked};
 use super::{Load, panicked};
+use crate::client::lacking;
 use crate::scenario::Visitor;
 use crate::tally::Tally;
 use crate::{LoadtestError, clock};
@@ -145,8 +146,10 @@ impl Crew {
         let workers = match workers {
             Ok(workers) => workers,
             Err(error) => {
+                let own = lacking(error.kind());
+                self.gate.lacking.fetch_or(own.is_some(), Ordering::Relaxed);
                 let mut refused = self.gate.refused.lock().unwrap_or_else(PoisonError::into_inner);
-                refused.get_or_insert_with(|| error.to_string());
+                refused.get_or_insert_with(|| own.map_or_else(|| error.to_string(), str::to_owned));
                 return Ok(Vec::new());
             }
         };

@@ -4,7 +4,7 @@
 //! should have been sent meanwhile (no coordinated omission). Connections grow by need up to a bound: an arrival that
 //! finds none free waits, and is counted as missed when it waited longer than a request may take.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
@@ -72,6 +72,9 @@ pub struct Connections {
     pub exhausted: Duration,
     /// Why a further connection could not be opened.
     pub refused: Option<String>,
+    /// Whether that was for want of something of the generator's own: files, ports.
+    #[serde(default)]
+    pub lacking: bool,
     /// Arrivals for which the seed had nothing left to ask.
     pub nothing_to_ask: u64,
 }
@@ -84,6 +87,7 @@ impl Connections {
         self.most_in_use += other.most_in_use;
         self.exhausted = self.exhausted.max(other.exhausted);
         self.refused = self.refused.take().or(other.refused);
+        self.lacking |= other.lacking;
         self.nothing_to_ask += other.nothing_to_ask;
     }
 }
@@ -299,6 +303,8 @@ pub(super) struct Gate {
     pub(super) bound: usize,
     /// Why a further connection could not be opened.
     pub(super) refused: Mutex<Option<String>>,
+    /// Whether the generator lacked something for it.
+    pub(super) lacking: AtomicBool,
     /// Arrivals for which a visitor had nothing left to ask.
     pub(super) nothing_to_ask: AtomicU64,
     /// What the threads count in, to be looked at every second.
@@ -318,6 +324,7 @@ impl Gate {
             most_in_use: AtomicUsize::new(0),
             bound,
             refused: Mutex::default(),
+            lacking: AtomicBool::new(false),
             nothing_to_ask: AtomicU64::new(0),
             watched: ThreadTallies::default(),
         }
@@ -360,6 +367,7 @@ impl Gate {
             most_in_use: self.most_in_use.load(Ordering::Relaxed),
             exhausted,
             refused: self.refused.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            lacking: self.lacking.load(Ordering::Relaxed),
             nothing_to_ask: self.nothing_to_ask.load(Ordering::Relaxed),
         }
     }

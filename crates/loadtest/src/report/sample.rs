@@ -212,7 +212,13 @@ fn run() -> Run {
         ],
         connections: 64,
         warm_up_seconds: 2.0,
-        connection_use: Some(ConnectionUse { bound: 1_024, most_in_use: 12, exhausted_seconds: 0.0 }),
+        connection_use: Some(ConnectionUse {
+            bound: 1_024,
+            most_in_use: 12,
+            refused: Some("it may open no more files".into()),
+            lacking: true,
+            ..ConnectionUse::default()
+        }),
         requests: 90_000,
         latency: Latency {
             min_ms: Some(0.31),

@@ -301,6 +301,12 @@ pub struct ConnectionUse {
     pub most_in_use: usize,
     /// For how many seconds of the plateau the bound was reached while arrivals waited.
     pub exhausted_seconds: f64,
+    /// Why a further connection could not be opened, where one could not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+    /// Whether that was for want of something of the generator's own: files, ports.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lacking: bool,
 }
 
 /// What sends requests.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::plan::{Plan, Traffic};
 use crate::LoadtestError;
-use crate::client::{NO_FREE_PORT, Peer, TOO_MANY_OPEN_FILES};
+use crate::client::{Peer, lacking};
 use crate::executor::{self, Connections, OpenOutcome};
 use crate::latency::{Latencies, millis};
 use crate::results::{ConnectionUse, Kind, Latency, Run, Second, ServerFigures, Stage, StepLatency};
@@ -116,6 +116,8 @@ fn connection_use(connections: &Connections) -> ConnectionUse {
         bound: connections.bound,
         most_in_use: connections.most_in_use,
         exhausted_seconds: connections.exhausted.as_secs_f64(),
+        refused: connections.refused.clone(),
+        lacking: connections.lacking,
     }
 }
 
@@ -171,11 +173,8 @@ fn threads(plan: &Plan, open: &OpenOutcome) -> Option<String> {
 }
 
 fn sockets(open: &OpenOutcome) -> Option<String> {
-    for (kind, words) in [
-        (TOO_MANY_OPEN_FILES, "it may open no more files (ulimit -n says how many)"),
-        (NO_FREE_PORT, "no port was free for a further connection"),
-    ] {
-        if let Some(count) = open.outcome.tally.failures.get(kind) {
+    for (kind, count) in &open.outcome.tally.failures {
+        if let Some(words) = lacking(kind) {
             return Some(format!("{words}: {count} requests could not be sent"));
         }
     }
@@ -208,4 +207,120 @@ fn lag(open: &OpenOutcome) -> Option<String> {
 fn seed(open: &OpenOutcome) -> Option<String> {
     let count = open.connections.nothing_to_ask;
     (count > 0).then(|| format!("its seed was used up: {count} arrivals found nothing left to ask"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::ClientError;
+    use crate::executor::{Outcome, Schedule};
+    use crate::results::Example;
+    use crate::scenario::{Right, Scenario};
+
+    fn plan(threads: usize) -> Plan {
+        let schedule = Schedule::constant(10.0, Duration::from_secs(10)).unwrap();
+        Plan { threads, ..Plan::new(Scenario::Userinfo, Traffic::Open(schedule)) }
+    }
+
+    /// Ten seconds, of which the generator was busy for one; a hundred answers of so many milliseconds.
+    fn easy(ms: u64) -> OpenOutcome {
+        let mut tally = Tally::new().unwrap();
+        for _ in 0..100 {
+            tally.right("", Duration::from_millis(ms), Right { signatures: 0 });
+        }
+        let outcome = Outcome {
+            tally,
+            warm_up_errors: 0,
+            elapsed: Duration::from_secs(10),
+            generator_cpu: Duration::from_secs(1),
+            server_cpu: None,
+            visitors: Vec::new(),
+        };
+        OpenOutcome::closed(outcome, (8, 8)).unwrap()
+    }
+
+    fn not_sent(open: &mut OpenOutcome, errno: rustix::io::Errno) {
+        let source = std::io::Error::from_raw_os_error(errno.raw_os_error());
+        let error = ClientError::Connect { address: ([127, 0, 0, 1], 1).into(), source };
+        open.outcome.tally.failed("", Duration::ZERO, &error, Example::default);
+    }
+
+    fn told(open: &OpenOutcome) -> String {
+        generator_limit(&plan(1), open).unwrap()
+    }
+
+    #[test]
+    fn who_has_room_is_at_no_limit() {
+        let mut open = easy(10);
+        open.outcome.generator_cpu = Duration::from_secs(9);
+        // A thousandth of the time shows in no percentile that is told.
+        open.connections.exhausted = Duration::from_millis(10);
+        open.worst_lag = Duration::from_millis(100);
+        assert_eq!(generator_limit(&plan(1), &open), None);
+    }
+
+    #[test]
+    fn each_limit_is_named_where_it_is_the_only_one() {
+        let mut busy = easy(10);
+        busy.outcome.generator_cpu = Duration::from_millis(9_100);
+        assert!(told(&busy).contains("its 1 threads were busy 91 % of the time"), "{}", told(&busy));
+        assert_eq!(generator_limit(&plan(2), &busy), None, "two threads have as much again");
+
+        let mut full = easy(10);
+        not_sent(&mut full, rustix::io::Errno::MFILE);
+        assert!(
+            told(&full).contains("(ulimit -n says how many): 1 requests could not be sent"),
+            "{}",
+            told(&full)
+        );
+        let mut full = easy(10);
+        not_sent(&mut full, rustix::io::Errno::ADDRNOTAVAIL);
+        assert!(told(&full).contains("no port was free"), "{}", told(&full));
+        let mut full = easy(10);
+        not_sent(&mut full, rustix::io::Errno::CONNREFUSED);
+        assert_eq!(generator_limit(&plan(1), &full), None, "who refuses is the target");
+        full.connections.refused = Some("as it was told".into());
+        assert_eq!(told(&full), "it could open no more than 8 connections: as it was told");
+
+        let mut short = easy(10);
+        short.connections.exhausted = Duration::from_millis(11);
+        assert!(
+            told(&short).contains("all 8 requests that may be in flight were, and more waited for 0.1 %")
+        );
+
+        let mut late = easy(10);
+        late.worst_lag = Duration::from_millis(101);
+        assert!(told(&late).contains("it sent 101 ms late at worst"), "{}", told(&late));
+        let mut late = easy(300);
+        late.worst_lag = Duration::from_millis(140);
+        assert_eq!(generator_limit(&plan(1), &late), None, "answers took twice as long");
+
+        let mut used_up = easy(10);
+        used_up.connections.nothing_to_ask = 3;
+        assert!(told(&used_up).contains("its seed was used up: 3 arrivals"), "{}", told(&used_up));
+    }
+
+    #[test]
+    fn of_several_the_one_that_explains_the_others_is_named() {
+        let mut all = easy(10);
+        all.outcome.generator_cpu = Duration::from_secs(10);
+        not_sent(&mut all, rustix::io::Errno::ADDRNOTAVAIL);
+        all.connections.refused = Some("as it was told".into());
+        all.connections.exhausted = Duration::from_secs(5);
+        all.worst_lag = Duration::from_secs(1);
+        all.connections.nothing_to_ask = 3;
+        let relieve: [(&str, fn(&mut OpenOutcome)); 6] = [
+            ("threads were busy", |open| open.outcome.generator_cpu = Duration::ZERO),
+            ("no port", |open| open.outcome.tally.failures.clear()),
+            ("could open no more than", |open| open.connections.refused = None),
+            ("requests that may be in flight", |open| open.connections.exhausted = Duration::ZERO),
+            ("late at worst", |open| open.worst_lag = Duration::ZERO),
+            ("seed was used up", |open| open.connections.nothing_to_ask = 0),
+        ];
+        for (named, relieved) in relieve {
+            assert!(told(&all).contains(named), "{named}: {}", told(&all));
+            relieved(&mut all);
+        }
+        assert_eq!(generator_limit(&plan(1), &all), None);
+    }
 }

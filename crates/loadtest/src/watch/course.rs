@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::totals::Totals;
-use crate::client::{NO_FREE_PORT, TOO_MANY_OPEN_FILES};
+use crate::client::lacking;
 use crate::latency::{Latencies, millis};
 use crate::results::{ConnectionUse, Kind, Latency, Results, Run, Second, Threshold};
 use crate::run::Rule;
@@ -219,6 +219,8 @@ impl Current {
             bound: self.generator.bound,
             most_in_use: most.max(self.generator.in_flight),
             exhausted_seconds: 0.0,
+            refused: self.generator.refused.clone(),
+            lacking: false,
         });
     }
 
@@ -259,12 +261,12 @@ impl Current {
         if let Some(refused) = refused {
             limits.push(format!("it can have no more than {workers} requests in flight: {refused}"));
         }
-        for (kind, words) in [
-            (TOO_MANY_OPEN_FILES, "it may open no more files (ulimit -n says how many)"),
-            (NO_FREE_PORT, "no port is free for a further connection"),
-        ] {
-            limits.extend(self.run.failure_kinds.get(kind).map(|count| format!("{words}: {count} times")));
-        }
+        limits.extend(
+            self.run
+                .failure_kinds
+                .iter()
+                .filter_map(|(kind, count)| Some(format!("{}: {count} times", lacking(kind)?))),
+        );
         if self.run.generator_lag_ms > LATE_MS {
             limits.push(format!("it sent {:.0} ms late at worst", self.run.generator_lag_ms));
         }

@@ -1,19 +1,22 @@
 //! A provider that keeps everything in memory, signs nothing, and can be told to answer wrongly.
 
+mod admin;
+mod fault;
 pub(crate) mod front;
 mod login;
 mod login_api;
 mod opaque;
+pub(crate) mod process;
+mod tokens;
 pub(crate) mod visits;
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::body::Bytes;
 use axum::extract::{RawQuery, State};
 use axum::http::header::{AUTHORIZATION, COOKIE, LOCATION};
 use axum::http::{HeaderMap, StatusCode};
@@ -23,83 +26,16 @@ use axum::routing::{get, post};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use symbolon_crypto::jws::Compact;
-use symbolon_crypto::key::SigningKey;
-use symbolon_crypto::{Algorithm, SecretString, digest, encoding};
+use symbolon_crypto::{SecretString, digest, encoding};
 use symbolon_loadtest::RunningTarget;
 use symbolon_loadtest::clock;
 use url::form_urlencoded;
 
+pub(crate) use fault::Fault;
 use front::{Fates, Front};
+use tokens::claims;
 
 pub(crate) const SECRET: &str = "admin-secret";
-
-/// What the provider does wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
-    None,
-    State,
-    Issuer,
-    LoginRequired,
-    Subject,
-    Scope,
-    Audience,
-    Actor,
-    Inactive,
-    NotRotated,
-    Unavailable,
-    /// Takes expired tokens.
-    Expired,
-    /// Takes revoked tokens.
-    Revoked,
-    /// Does not look at signatures.
-    Signature,
-    /// Takes tokens that are meant for somebody else.
-    OtherAudience,
-    /// Takes tokens of clients that do not exist.
-    OtherClient,
-    /// Tokens outlive what they came from.
-    Outlives,
-    /// Names another actor before the one who acts.
-    Chain,
-    /// Knows no password.
-    LoginRefused,
-    /// Asks for consent.
-    Consent,
-    /// ID tokens of another request.
-    Nonce,
-    /// Publishes another key set.
-    Keys(&'static str),
-    /// Has no test endpoints.
-    NoTestEndpoints,
-    /// Refuses tokens in words of its own.
-    OtherError,
-    /// UserInfo is of somebody else in one of so many answers.
-    SubjectOnceIn(u64),
-    /// UserInfo waits for the end of the first 200 ms of every second.
-    Stall,
-    /// Names somebody else in this member of an introspection.
-    Told(&'static str),
-    /// Tokens have ended when they are issued.
-    Ended,
-    /// One of so many codes is that of the request before.
-    CodeOnceIn(u64),
-    /// Sign-in codes without digits.
-    NoDigits,
-    /// Signs somebody else in.
-    OtherAccount,
-    /// Signs in without a session.
-    NoSession,
-    /// Wants the passkey of somebody else.
-    OtherCredential,
-    /// Announces these grants.
-    Grants(&'static [&'static str]),
-}
-
-/// The provider's time, in seconds since 1970.
-const NOW: u64 = 1_900_000_000;
-/// When its tokens end.
-const END: u64 = 1_900_600_000;
 
 #[derive(Default)]
 struct Data {
@@ -142,6 +78,8 @@ pub(crate) struct Fake {
     pub(crate) address: SocketAddr,
     /// What stands before it, where something does: its URLs are of there.
     front: Option<SocketAddr>,
+    /// Who has it may use the admin API.
+    secret: String,
     bulk: bool,
     data: Mutex<Data>,
     fault: Mutex<Fault>,
@@ -156,24 +94,25 @@ pub(crate) const STALL: Duration = Duration::from_millis(200);
 impl Fake {
     /// Starts one on a thread of its own.
     pub(crate) fn start(bulk: bool) -> Arc<Self> {
-        Self::start_behind(bulk, None)
+        Self::start_behind(bulk, SECRET, None)
     }
 
     /// One behind a front that does to the answers to paths that begin so what the plan says.
     pub(crate) fn behind(path: &'static str, fates: Fates) -> (Arc<Self>, Arc<Front>) {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let fake = Self::start_behind(true, Some(listener.local_addr().unwrap()));
+        let fake = Self::start_behind(true, SECRET, Some(listener.local_addr().unwrap()));
         let front = Front::start(listener, fake.address, path, fates);
         (fake, front)
     }
 
-    fn start_behind(bulk: bool, front: Option<SocketAddr>) -> Arc<Self> {
+    fn start_behind(bulk: bool, secret: &str, front: Option<SocketAddr>) -> Arc<Self> {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
         let fake = Arc::new(Self {
             address,
             front,
+            secret: secret.to_owned(),
             bulk,
             data: Mutex::default(),
             fault: Mutex::new(Fault::None),
@@ -243,73 +182,7 @@ impl Fake {
         data.next += 1;
         format!("{prefix}{}", data.next)
     }
-
-    fn jwt(&self, sub: &str, aud: &str, client: &str, scope: &str) -> String {
-        let sub = if self.has(Fault::Subject) { "somebody-else" } else { sub };
-        let scope = if self.has(Fault::Scope) { "openid admin" } else { scope };
-        let aud = if self.has(Fault::Audience) { "https://elsewhere" } else { aud };
-        self.sign(&json!({
-            "iss": self.url(), "sub": sub, "aud": aud, "client_id": client, "scope": scope,
-            "jti": self.id("jti"), "iat": NOW, "exp": END,
-        }))
-    }
-
-    fn sign(&self, claims: &Value) -> String {
-        let header = encoding::encode(br#"{"alg":"ES256","typ":"at+jwt","kid":"k"}"#);
-        format!("{header}.{}.{}", encoding::encode(claims.to_string().as_bytes()), encoding::encode(&[7; 64]))
-    }
-
-    /// The answer to an exchange.
-    fn exchange(&self, form: &HashMap<String, String>, client: &str) -> Option<Value> {
-        let subject = self.verified(&form["subject_token"])?;
-        let actor = form.get("actor_token").map(|token| claims(token)["sub"].clone());
-        let actor = actor.unwrap_or_else(|| format!("client:{client}").into());
-        let actor = if self.has(Fault::Actor) { "client:other".into() } else { actor };
-        let token = self.jwt(subject["sub"].as_str().unwrap(), &form["audience"], client, &form["scope"]);
-        let mut claims = claims(&token);
-        claims["act"] = json!({ "sub": actor });
-        if self.has(Fault::Chain) {
-            claims["act"]["act"] = json!({ "sub": "client:before" });
-        }
-        if let Some(resource) = form.get("resource") {
-            claims["aud"] = json!([claims["aud"], resource]);
-            claims["resource"] = resource.clone().into();
-        }
-        claims["exp"] = if self.has(Fault::Outlives) { END + 1 } else { END }.into();
-        Some(json!({
-            "access_token": self.sign(&claims), "token_type": "Bearer",
-            "issued_token_type": form["requested_token_type"],
-        }))
-    }
-
-    /// The claims of a token that is good: signed by this provider, not expired, not revoked.
-    fn verified(&self, token: &str) -> Option<Value> {
-        let told = self.told(token);
-        let token = &*told;
-        let jws = Compact::parse(token).unwrap();
-        let signed = match jws.header().alg {
-            Algorithm::Rs256 => jws.verify(TEST_KEY.public()).is_ok(),
-            _ => jws.signature() == [7; 64],
-        };
-        let claims = claims(token);
-        let expired = claims["exp"].as_u64().unwrap() <= NOW;
-        let revoked = self.data.lock().unwrap().revoked.contains(token);
-        let good = (signed || self.has(Fault::Signature))
-            && (!expired || self.has(Fault::Expired))
-            && (!revoked || self.has(Fault::Revoked));
-        good.then_some(claims)
-    }
-
-    fn family(&self, user: &str) -> String {
-        let token = self.id("rt_");
-        self.data.lock().unwrap().families.insert(token.clone(), user.to_owned());
-        token
-    }
 }
-
-/// What the test endpoint hands out.
-static TEST_KEY: LazyLock<SigningKey> =
-    LazyLock::new(|| SigningKey::generate(Algorithm::Rs256, Some("test-key")).unwrap());
 
 fn router(fake: Arc<Fake>) -> Router {
     let requests = Arc::clone(&fake.requests);
@@ -332,10 +205,10 @@ fn router(fake: Arc<Fake>) -> Router {
         .route("/userinfo", get(userinfo))
         .route("/introspect", post(introspect))
         .route("/revoke", post(revoke))
-        .route("/api/admin/settings/introspection-validation", get(strictness).put(strict))
-        .route("/api/admin/settings", get(settings).patch(change_settings))
-        .route("/api/admin/test/signing-key", get(signing_key))
-        .route("/api/admin/{*call}", post(admin))
+        .route("/api/admin/settings/introspection-validation", get(admin::strictness).put(admin::strict))
+        .route("/api/admin/settings", get(admin::settings).patch(admin::change_settings))
+        .route("/api/admin/test/signing-key", get(admin::signing_key))
+        .route("/api/admin/{*call}", post(admin::admin))
         .layer(map_request(count))
         .with_state(fake)
 }
@@ -346,11 +219,6 @@ fn reply(value: &Value) -> Response {
 
 fn form(text: &str) -> HashMap<String, String> {
     form_urlencoded::parse(text.as_bytes()).into_owned().collect()
-}
-
-fn claims(token: &str) -> Value {
-    let payload = token.split('.').nth(1).unwrap();
-    serde_json::from_slice(&encoding::decode(payload).unwrap()).unwrap()
 }
 
 async fn discovery(State(fake): State<Arc<Fake>>) -> Response {
@@ -470,6 +338,7 @@ async fn userinfo(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> Response
         Fault::SubjectOnceIn(number) => fake.requests().is_multiple_of(number),
         _ => false,
     };
+    process::waste(&fake);
     if fake.has(Fault::Stall) {
         let into = Duration::from_nanos(u64::from(clock::now().duration_since(fake.started).subsec_nanos()));
         tokio::time::sleep(STALL.saturating_sub(into)).await;
@@ -515,88 +384,4 @@ async fn revoke(State(fake): State<Arc<Fake>>, headers: HeaderMap, body: String)
     assert_eq!(claims(&token)["client_id"], client_of(&headers));
     fake.data.lock().unwrap().revoked.insert(token);
     StatusCode::OK.into_response()
-}
-
-async fn strictness(State(fake): State<Arc<Fake>>) -> Response {
-    reply(&json!({ "strictValidation": fake.data.lock().unwrap().strict }))
-}
-
-async fn settings(State(fake): State<Arc<Fake>>) -> Response {
-    let mut data = fake.data.lock().unwrap();
-    if data.busy > 0 {
-        data.busy -= 1;
-        return StatusCode::SERVICE_UNAVAILABLE.into_response();
-    }
-    reply(&json!({ "settings": { "lifetimes": { "code": data.code_lifetime } } }))
-}
-
-async fn change_settings(State(fake): State<Arc<Fake>>, body: String) -> Response {
-    let settings: Value = serde_json::from_str(&body).unwrap();
-    fake.data.lock().unwrap().code_lifetime = settings["lifetimes"]["code"].as_u64().unwrap();
-    reply(&settings)
-}
-
-async fn strict(State(fake): State<Arc<Fake>>, body: String) -> Response {
-    let settings: Value = serde_json::from_str(&body).unwrap();
-    fake.data.lock().unwrap().strict = settings["strictValidation"].as_bool().unwrap();
-    reply(&settings)
-}
-
-async fn signing_key(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> Response {
-    if fake.has(Fault::NoTestEndpoints) {
-        return (StatusCode::FORBIDDEN, r#"{"error":"access_denied"}"#).into_response();
-    }
-    assert_eq!(headers[AUTHORIZATION], format!("Bearer {SECRET}"));
-    reply(&json!({ "kid": TEST_KEY.kid(), "privatePEM": TEST_KEY.to_pkcs8_pem().unwrap().expose() }))
-}
-
-async fn admin(
-    State(fake): State<Arc<Fake>>,
-    axum::extract::Path(call): axum::extract::Path<String>,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Response {
-    if headers[AUTHORIZATION] != format!("Bearer {SECRET}") {
-        return (StatusCode::UNAUTHORIZED, r#"{"error":"invalid_token"}"#).into_response();
-    }
-    let (kind, bulk) = match call.strip_suffix("/bulk") {
-        Some(_) if !fake.bulk => return StatusCode::NOT_FOUND.into_response(),
-        Some(kind) => (kind, true),
-        None => (&*call, false),
-    };
-    let lines = body.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    let answers: Vec<String> = lines
-        .map(|line| create(&fake, kind, &serde_json::from_slice::<Value>(line).unwrap()).to_string())
-        .collect();
-    assert!(bulk || answers.len() == 1);
-    (StatusCode::CREATED, answers.join("\n")).into_response()
-}
-
-fn create(fake: &Fake, kind: &str, item: &Value) -> Value {
-    let user = item["user_id"].as_str().unwrap_or_default();
-    match kind {
-        "clients" => {
-            let service = item["client_name"].as_str().unwrap().strip_prefix("Load test service ");
-            let id = service.map_or("client-1".to_owned(), |service| format!("service-{service}"));
-            json!({"client": {"client_id": id, "client_secret": "s3cret"}})
-        }
-        "users" => {
-            let (id, text) =
-                (fake.id("user-"), |name: &str| item[name].as_str().unwrap_or_default().to_owned());
-            let known = (id.clone(), text("password_hash"));
-            fake.data.lock().unwrap().passwords.insert(text("email"), known);
-            json!({"user": {"id": id, "email": item["email"]}})
-        }
-        "tokens" => json!({
-            "access_token": fake.jwt(user, &fake.url(), "client-1", item["scope"].as_str().unwrap())
-        }),
-        "refresh-tokens" => json!({"refresh_token": fake.family(user)}),
-        "sessions" | "test/sessions" => {
-            let id = fake.id("session:");
-            fake.data.lock().unwrap().sessions.insert(id.clone(), user.to_owned());
-            json!({"session_id": id, "cookie_value": format!("fake_session={id}; Path=/")})
-        }
-        "test/email-codes" => login_api::new_code(fake, item),
-        other => panic!("{other}"),
-    }
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use symbolon_crypto::SecretString;
 use symbolon_loadtest::executor::{Closed, Load, Until, closed};
@@ -10,8 +11,10 @@ use symbolon_loadtest::scenario::OwnScenarios;
 use symbolon_loadtest::seed::{Seed, SeedOptions, plant};
 use symbolon_loadtest::{LoadtestError, ProviderOptions, RunOptions, RunningTarget, Tally, Target};
 
+use crate::fake::front::Fate;
 use crate::fake::{Fake, Fault, SECRET};
 use crate::keycloak::Keycloak;
+use crate::verdicts::{options, plan};
 
 fn example(name: &str) -> OwnScenarios {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../loadtest/scenarios").join(name);
@@ -50,6 +53,19 @@ fn the_example_logs_in_and_is_one_request() {
     // The request, the page, the form, the way back, the code, UserInfo.
     assert_eq!((tally.right, tally.exchanges, fake.requests() - before), (30, 180, 180));
     assert_eq!(tally.kinds().iter().map(|of| of.name).collect::<Vec<_>>(), [""]);
+}
+
+#[test]
+fn nothing_answered_passes_no_scenario_of_ones_own() {
+    let (fake, front) = Fake::behind("/jwks", Box::new(|_| Fate::Hang));
+    let keys =
+        "[[scenario]]\nname = \"keys\"\n[[scenario.request]]\nurl = \"{{target.jwks}}\"\nstatus = [200]\n";
+    let plan = Plan { work: Arc::new(written(keys).unwrap()), ..plan(100.0, Duration::from_secs(1)) };
+    let results = symbolon_loadtest::run(&options(&fake, vec![plan]), &mut Vec::new()).unwrap();
+    let run = &results.runs[0];
+    assert_eq!((run.requests, run.failure_kinds["timeout"]), (front.counts().requests, front.of(Fate::Hang)));
+    assert_eq!((run.requests, run.achieved_rate), (100, 0.0), "{run:?}");
+    assert!(!results.passed() && run.latency.p99_ms >= Some(400.0), "{run:?}");
 }
 
 #[test]

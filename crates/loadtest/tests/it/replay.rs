@@ -14,7 +14,9 @@ use symbolon_loadtest::run::{Group, Plan};
 use symbolon_loadtest::scenario::{Next, Right, Scenario, Visitor, Wrong};
 use symbolon_loadtest::{LoadtestError, RunOptions};
 
+use crate::fake::front::Fate;
 use crate::fake::{Fake, Fault};
+use crate::verdicts;
 
 fn log(lines: &[String]) -> tempfile::NamedTempFile {
     let mut file = tempfile::Builder::new().prefix("access").suffix(".log").tempfile().unwrap();
@@ -48,6 +50,19 @@ fn replayed(fake: &Fake, path: &Path, options: &ReplayOptions) -> Result<Run, Lo
 
 fn kinds(run: &Run) -> Vec<(&str, u64, u64)> {
     run.kinds.iter().map(|kind| (&*kind.name, kind.right, kind.wrong)).collect()
+}
+
+#[test]
+fn nothing_answered_passes_no_replay() {
+    let (fake, front) = Fake::behind("/userinfo", Box::new(|_| Fate::Hang));
+    let lines: Vec<String> = (0..100).map(|line| own(10 * line, "GET", "userinfo")).collect();
+    let mut plan =
+        Plan::of_log(Replay::read(log(&lines).path(), &ReplayOptions::default()).unwrap()).unwrap();
+    (plan.warm_up, plan.timeout) = (Duration::ZERO, Duration::from_millis(400));
+    let results = symbolon_loadtest::run(&verdicts::options(&fake, vec![plan]), &mut Vec::new()).unwrap();
+    let run = &results.runs[0];
+    assert_eq!((run.requests, run.failure_kinds["timeout"]), (100, front.of(Fate::Hang)), "{run:?}");
+    assert!(!results.passed() && run.latency.p99_ms >= Some(400.0), "{run:?}");
 }
 
 #[test]

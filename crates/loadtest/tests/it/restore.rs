@@ -1,16 +1,16 @@
 //! A target is left as it was: at the end of a run, after a moment of 503, and after a load test that was killed.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use symbolon_loadtest::executor::Schedule;
 use symbolon_loadtest::restore;
-use symbolon_loadtest::run::{Plan, Traffic};
+use symbolon_loadtest::run::{Plan, Reshard, Traffic};
 use symbolon_loadtest::scenario::Scenario;
 use symbolon_loadtest::{RunOptions, run};
 
-use crate::fake::Fake;
+use crate::fake::{Fake, Fault};
 use crate::verdicts::options;
 
 /// A run that wants strict introspection, with its notes in a directory.
@@ -42,9 +42,9 @@ fn settings_are_put_back_through_a_moment_of_503() {
 }
 
 /// Does something when the load is told of.
-struct Watched<F> {
-    line: Vec<u8>,
-    heard: F,
+pub(crate) struct Watched<F> {
+    pub(crate) line: Vec<u8>,
+    pub(crate) heard: F,
 }
 
 impl<F: FnMut() + Send> std::io::Write for Watched<F> {
@@ -104,4 +104,46 @@ fn what_a_killed_load_test_changed_is_put_back_on_command() {
     assert!(restore(&options).unwrap());
     assert_eq!(fake.changed_settings(), (60, false));
     assert!(!restore(&options).unwrap(), "there is nothing left");
+}
+
+#[test]
+fn settings_are_put_back_after_an_error_in_mid_run() {
+    let (fake, notes) = (Fake::start(true), tempfile::tempdir().unwrap());
+    fake.change_settings(60, false);
+    let mut options = introspect(&fake, notes.path());
+    // The fake has no such setting, and a load without the change that it is about goes on for nothing.
+    let reshard = Some(Reshard { after: Duration::from_millis(300), to: 8 });
+    let schedule = Schedule::constant(20.0, Duration::from_secs(30)).unwrap();
+    let failing =
+        Plan { warm_up: Duration::ZERO, reshard, ..Plan::new(Scenario::Silent, Traffic::Open(schedule)) };
+    options.groups[0].plans.push(failing);
+    let (watched, during) = (Arc::clone(&fake), Arc::new(Mutex::new((0, false))));
+    let seen = Arc::clone(&during);
+    let mut progress =
+        Watched { line: Vec::new(), heard: move || *seen.lock().unwrap() = watched.changed_settings() };
+    let results = run(&options, &mut progress).unwrap();
+    let partial = results.partial.as_deref().unwrap();
+    assert!(partial.contains("/api/admin/settings/code-shards") && partial.contains("405"), "{partial}");
+    assert_eq!((results.runs.len(), results.passed()), (1, false));
+    assert!(during.lock().unwrap().1, "the load had changed them");
+    assert_eq!(fake.changed_settings(), (60, false));
+    assert_eq!(notes_in(notes.path()), 0);
+}
+
+#[test]
+fn settings_are_put_back_after_an_error_before_the_load() {
+    let (fake, notes) = (Fake::start(true), tempfile::tempdir().unwrap());
+    fake.change_settings(60, false);
+    // Introspection is strict by then: what comes next of the seed is the key that this provider does not give.
+    fake.set_fault(Fault::NoTestEndpoints);
+    let error = run(&introspect(&fake, notes.path()), &mut Vec::new()).unwrap_err().to_string();
+    assert!(error.contains("/api/admin/test/signing-key") && error.contains("403"), "{error}");
+    assert_eq!((fake.changed_settings(), notes_in(notes.path())), ((60, false), 0));
+    // The seed is planted, and the provider's figures are not to be had.
+    fake.set_fault(Fault::None);
+    let mut options = introspect(&fake, notes.path());
+    options.provider.target.as_mut().unwrap().metrics = Some("http://127.0.0.1:1/metrics".into());
+    let error = run(&options, &mut Vec::new()).unwrap_err().to_string();
+    assert!(error.contains("127.0.0.1:1"), "{error}");
+    assert_eq!((fake.changed_settings(), notes_in(notes.path())), ((60, false), 0));
 }

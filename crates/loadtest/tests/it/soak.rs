@@ -3,13 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use symbolon_crypto::Algorithm;
 use symbolon_loadtest::executor::Schedule;
-use symbolon_loadtest::run::{Plan, SoakOptions, Traffic};
+use symbolon_loadtest::results::Results;
+use symbolon_loadtest::run::{Group, Plan, SoakOptions, Traffic};
 use symbolon_loadtest::scenario::Scenario;
-use symbolon_loadtest::{report, run};
+use symbolon_loadtest::{RunOptions, report, run};
 
-use crate::fake::Fake;
 use crate::fake::front::Fate;
+use crate::fake::process::program;
+use crate::fake::{Fake, Fault};
 use crate::verdicts::{load, options};
 
 /// 50/s for so many seconds.
@@ -108,6 +111,55 @@ fn a_soak_tells_every_window_and_is_too_short_to_find_no_leak() {
     for part in ["Windows of the soak", "too short to tell", "Growth per hour"] {
         assert!(page.contains(part), "{part}: {page}");
     }
+}
+
+/// A soak of 13 windows of a second of a fake that a load test starts, with this fault.
+fn soak_of(fault: Fault) -> Results {
+    let place = tempfile::tempdir().unwrap();
+    let soak = SoakOptions { window: Some(Duration::from_secs(1)), settle: 0.0, ..SoakOptions::default() };
+    let group = Group { shards: None, plans: vec![Plan { soak: Some(soak), ..plan(13) }] };
+    let mut options = RunOptions::new(program(place.path(), fault), "soak", vec![group]);
+    options.algorithm = Algorithm::Es256;
+    options.provider.data_parent = place.path().to_owned();
+    options.provider.log = Some(place.path().join("log"));
+    run(&options, &mut Vec::new()).unwrap()
+}
+
+/// How a quantity goes, and whether what is tolerated of it held.
+fn growth(results: &Results, quantity: &str) -> (String, bool) {
+    let run = &results.runs[0];
+    let leak = run.soak.as_ref().unwrap().leaks.iter().find(|leak| leak.quantity == quantity).unwrap();
+    let begins = format!("{quantity}_growth");
+    let held = run.thresholds.iter().filter(|of| of.name.starts_with(&begins)).all(|of| of.held);
+    (format!("{:?}", leak.growth), held)
+}
+
+#[test]
+fn a_provider_that_leaks_fails_its_soak() {
+    let results = soak_of(Fault::Leaks);
+    for quantity in ["memory", "descriptors"] {
+        assert_eq!(growth(&results, quantity), ("Steady".into(), false), "{:?}", results.runs[0].soak);
+    }
+    // A file for each of fifty requests a second, 128 KiB of memory.
+    let leaks = &results.runs[0].soak.as_ref().unwrap().leaks;
+    let per_second = |quantity: &str| {
+        leaks.iter().find(|leak| leak.quantity == quantity).unwrap().per_hour.unwrap() / 3_600.0
+    };
+    assert!((35.0..60.0).contains(&per_second("descriptors")), "{leaks:?}");
+    assert!((4.0..9.0).contains(&per_second("memory")), "{leaks:?}");
+    assert!(!results.passed());
+    assert_eq!(report::of_run(&results.runs[0]), "FAIL");
+    let page = report::markdown(&results, None);
+    for part in ["descriptors_growth_per_hour is", "memory_growth_mib_per_hour is", "FAIL"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+}
+
+#[test]
+fn a_provider_that_keeps_what_it_has_fails_by_no_file() {
+    let results = soak_of(Fault::None);
+    let (growth, held) = growth(&results, "descriptors");
+    assert!(growth != "Steady" && held, "{:?}", results.runs[0].soak);
 }
 
 #[test]

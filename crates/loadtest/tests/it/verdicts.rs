@@ -10,12 +10,13 @@ use symbolon_loadtest::executor::Schedule;
 use symbolon_loadtest::results::{Bottleneck, Results, Run};
 use symbolon_loadtest::run::{Group, Plan, Reshard, Rule, Traffic};
 use symbolon_loadtest::scenario::Scenario;
-use symbolon_loadtest::{RunOptions, report, run};
+use symbolon_loadtest::{RunOptions, RunningTarget, report, run};
 
 use crate::fake::front::{Fate, Fates, Front};
 use crate::fake::{Fake, Fault};
 
-fn plan(rate: f64, duration: Duration) -> Plan {
+/// UserInfo at a rate, with 400 ms for each request.
+pub(crate) fn plan(rate: f64, duration: Duration) -> Plan {
     let schedule = Schedule::constant(rate, duration).unwrap();
     Plan {
         warm_up: Duration::ZERO,
@@ -25,11 +26,15 @@ fn plan(rate: f64, duration: Duration) -> Plan {
 }
 
 pub(crate) fn options(fake: &Arc<Fake>, plans: Vec<Plan>) -> RunOptions {
+    options_for(fake.target(None), plans)
+}
+
+pub(crate) fn options_for(target: RunningTarget, plans: Vec<Plan>) -> RunOptions {
     let group = Group { shards: None, plans };
     let mut options = RunOptions::new(PathBuf::new(), "verdicts", vec![group]);
     options.algorithm = Algorithm::Es256;
     options.provider.notes = std::env::temp_dir().join("symbolon-loadtest-notes-of-tests");
-    options.provider.target = Some(fake.target(None));
+    options.provider.target = Some(target);
     options
 }
 
@@ -135,9 +140,9 @@ fn connections_that_do_not_suffice_are_the_generators_limit() {
     assert!(!results.passed());
 }
 
-fn search(fake: &Arc<Fake>, connections: usize) -> Results {
+pub(crate) fn search(target: RunningTarget, connections: usize) -> Results {
     let options = CapacityOptions {
-        run: options(fake, Vec::new()),
+        run: options_for(target, Vec::new()),
         scenarios: vec![Scenario::Userinfo],
         shards: None,
         from: 100.0,
@@ -154,7 +159,7 @@ fn search(fake: &Arc<Fake>, connections: usize) -> Results {
 }
 
 /// So many requests at once take so long each; the others wait.
-fn at_once(places: usize, each: Duration) -> Fates {
+pub(crate) fn at_once(places: usize, each: Duration) -> Fates {
     let (free, came) = (Mutex::new(places), Condvar::new());
     Box::new(move |_| {
         let free_now = free.lock().unwrap_or_else(PoisonError::into_inner);
@@ -173,7 +178,7 @@ fn at_once(places: usize, each: Duration) -> Fates {
 fn a_search_opens_more_connections_before_it_blames_the_provider() {
     // Four connections carry 200 requests a second. The provider has twelve of 20 ms at once: 600.
     let (fake, _) = Fake::behind("/userinfo", at_once(12, Duration::from_millis(20)));
-    let results = search(&fake, 4);
+    let results = search(fake.target(None), 4);
     let found = &results.capacities[0];
     assert!((250.0..=620.0).contains(&found.limit), "{found:?}");
 }
@@ -182,7 +187,7 @@ fn a_search_opens_more_connections_before_it_blames_the_provider() {
 fn the_limit_of_a_provider_that_is_slow_with_any_number_of_connections_is_its_own() {
     // One at a time, 5 ms each: 200 a second however many ask.
     let (fake, _) = Fake::behind("/userinfo", at_once(1, Duration::from_millis(5)));
-    let results = search(&fake, 64);
+    let results = search(fake.target(None), 64);
     let found = &results.capacities[0];
     assert!((80.0..=210.0).contains(&found.limit), "{found:?}");
     assert!(found.is_claimed() && found.bottleneck != Bottleneck::Generator, "{found:?}");

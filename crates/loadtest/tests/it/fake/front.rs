@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
 
 use socket2::SockRef;
+use symbolon_loadtest::clock;
 
 /// What becomes of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,7 +33,14 @@ pub(crate) enum Fate {
     Stray,
     /// The answer is about somebody else.
     Wrong,
+    /// The answer comes in pieces, of which the last is there after so many milliseconds.
+    Trickle(u64),
+    /// It is answered when so many milliseconds have gone by since the first request, with all the others of its stall.
+    Stalled(u64),
 }
+
+/// How many pieces a trickle has.
+const PIECES: usize = 10;
 
 /// By the number of the request, from 0.
 pub(crate) type Fates = Box<dyn Fn(u64) -> Fate + Send + Sync>;
@@ -41,6 +49,8 @@ pub(crate) struct Front {
     /// The requests whose path begins so are the plan's; the others go through.
     path: &'static str,
     fates: Fates,
+    /// When the first of the plan's requests came.
+    began: OnceLock<Instant>,
     pub(crate) counts: Mutex<Counts>,
 }
 
@@ -64,7 +74,7 @@ impl Front {
         path: &'static str,
         fates: Fates,
     ) -> Arc<Self> {
-        let front = Arc::new(Self { path, fates, counts: Mutex::default() });
+        let front = Arc::new(Self { path, fates, began: OnceLock::new(), counts: Mutex::default() });
         let accepting = Arc::clone(&front);
         std::thread::spawn(move || {
             for stream in listener.incoming() {
@@ -104,7 +114,7 @@ impl Front {
             let answer = read_message(&mut upstream, &mut Vec::new())?.unwrap_or_default();
             let path = request.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
             let fate = if path.starts_with(self.path.as_bytes()) { self.next() } else { Fate::Right };
-            if !play(fate, &mut client, &answer)? {
+            if !self.play(fate, &mut client, &answer)? {
                 return Ok(());
             }
         }
@@ -112,6 +122,7 @@ impl Front {
     }
 
     fn next(&self) -> Fate {
+        self.began.get_or_init(clock::now);
         let number = {
             let mut counts = self.counts.lock().unwrap();
             counts.requests += 1;
@@ -122,16 +133,31 @@ impl Front {
         *self.counts.lock().unwrap().by_fate.entry(fate).or_default() += 1;
         fate
     }
+
+    /// Whether the connection goes on.
+    fn play(&self, fate: Fate, client: &mut TcpStream, answer: &[u8]) -> std::io::Result<bool> {
+        if let (Fate::Stalled(ms), Some(began)) = (fate, self.began.get()) {
+            let ends = *began + Duration::from_millis(ms);
+            std::thread::sleep(ends.saturating_duration_since(clock::now()));
+        }
+        play(fate, client, answer)
+    }
 }
 
 /// Whether the connection goes on.
 fn play(fate: Fate, client: &mut TcpStream, answer: &[u8]) -> std::io::Result<bool> {
     let refuse = |status: &str| format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\n\r\n");
     match fate {
-        Fate::Right => client.write_all(answer)?,
+        Fate::Right | Fate::Stalled(_) => client.write_all(answer)?,
         Fate::Late(ms) => {
             std::thread::sleep(Duration::from_millis(ms));
             client.write_all(answer)?;
+        }
+        Fate::Trickle(ms) => {
+            for piece in answer.chunks(answer.len().div_ceil(PIECES)) {
+                std::thread::sleep(Duration::from_millis(ms / PIECES as u64));
+                client.write_all(piece)?;
+            }
         }
         Fate::Hang => {
             // Until the client hangs up.

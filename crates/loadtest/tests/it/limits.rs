@@ -1,0 +1,115 @@
+//! The generator's own limit is never the provider's: loads by a process that may open few files.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use symbolon_crypto::SecretString;
+use symbolon_loadtest::results::{Bottleneck, Results};
+use symbolon_loadtest::{RunningTarget, report, run};
+
+use crate::fake::front::{Fate, Fates};
+use crate::fake::{Fake, SECRET};
+use crate::verdicts::{at_once, options_for, plan, search};
+
+/// Where the fake is that this process is to load; set where it is such a process.
+const TARGET: &str = "SYMBOLON_TEST_TARGET_OF_FEW_FILES";
+/// Begins the line with its results.
+const RESULTS: &str = "results: ";
+/// Files that it may open: for the connections that a run begins with, and some twenty more.
+const FILES: u32 = 110;
+
+/// Runs this test once more, in a process that may open few files, with this fake as its target.
+fn by_a_process_with_few_files(test: &str, fake: &Arc<Fake>) -> Results {
+    let limited = format!("ulimit -n {FILES} && exec \"$0\" \"$@\"");
+    let program = std::env::current_exe().unwrap();
+    let ran = Command::new("sh")
+        .args(["-c", &limited])
+        .arg(program)
+        .args(["--exact", test, "--nocapture", "--test-threads", "1"])
+        .env(TARGET, fake.url())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let out = String::from_utf8_lossy(&ran.stdout);
+    let results = out.lines().find_map(|line| line.split_once(RESULTS));
+    let (_, results) = results.unwrap_or_else(|| panic!("{out}{}", String::from_utf8_lossy(&ran.stderr)));
+    serde_json::from_str(results).unwrap()
+}
+
+/// What is to be loaded, where this is the process with few files.
+fn given() -> Option<RunningTarget> {
+    Some(RunningTarget {
+        url: std::env::var(TARGET).ok()?,
+        others: Vec::new(),
+        admin_url: None,
+        admin_secret: Some(SecretString::new(SECRET.into())),
+        pid: None,
+        metrics: None,
+    })
+}
+
+fn tell(results: &Results) {
+    let results = serde_json::to_string(results).unwrap();
+    writeln!(std::io::stdout(), "{RESULTS}{results}").unwrap();
+}
+
+#[test]
+fn files_that_may_not_be_opened_are_the_generators_limit() {
+    if let Some(target) = given() {
+        let options = options_for(target, vec![plan(800.0, Duration::from_secs(1))]);
+        return tell(&run(&options, &mut Vec::new()).unwrap());
+    }
+    // A hundred and sixty are in flight at this rate.
+    let (fake, front) = Fake::behind("/userinfo", Box::new(|_| Fate::Late(200)));
+    let test = "limits::files_that_may_not_be_opened_are_the_generators_limit";
+    let results = by_a_process_with_few_files(test, &fake);
+    let run = &results.runs[0];
+    let limit = run.generator_limit.as_ref().unwrap();
+    assert!(limit.contains("may open no more files (ulimit -n says how many)"), "{limit}");
+    let used = run.connection_use.as_ref().unwrap();
+    assert!(used.lacking && used.refused.as_ref().unwrap().contains("ulimit -n"), "{used:?}");
+    assert!(front.counts().most_connections <= u64::from(FILES), "{:?}", front.counts());
+    assert!(!results.passed(), "{run:?}");
+    let told = report::markdown(&results, None);
+    assert!(told.contains("so that the provider's is not known: it could open no more than"), "{told}");
+}
+
+/// A search by a process with few files: it says nothing of the provider.
+fn assert_nothing_is_claimed(results: &Results) {
+    let found = &results.capacities[0];
+    assert_eq!(found.bottleneck, Bottleneck::Generator, "{found:?}");
+    assert!(found.evidence.contains("may open no more files"), "{found:?}");
+    assert!(found.limit > 0.0 && !found.is_claimed() && !results.passed(), "{found:?}");
+    let planned = [found.peak, found.normal, found.busiest_hour_requests, found.monthly_active_users];
+    assert_eq!(planned, [0.0; 4], "{found:?}");
+    let told = report::markdown(results, None);
+    let why =
+        "The limit of userinfo was not found, because the generator had its own: it could open no more than";
+    assert!(told.contains(why), "{told}");
+    assert!(!told.contains("userinfo holds"), "{told}");
+}
+
+#[test]
+fn a_search_that_ends_at_the_generators_files_claims_no_capacity() {
+    if let Some(target) = given() {
+        return tell(&search(target, 16));
+    }
+    // More at once than there can be connections.
+    let fates: Fates = at_once(1_000, Duration::from_millis(200));
+    let (fake, _) = Fake::behind("/userinfo", fates);
+    let test = "limits::a_search_that_ends_at_the_generators_files_claims_no_capacity";
+    assert_nothing_is_claimed(&by_a_process_with_few_files(test, &fake));
+}
+
+#[test]
+fn connections_that_could_not_be_opened_are_no_proof_that_more_would_not_help() {
+    if let Some(target) = given() {
+        return tell(&search(target, 64));
+    }
+    // Twelve of 20 ms at once: 600 a second, and a few more connections than 64 carry no more than those.
+    let (fake, _) = Fake::behind("/userinfo", at_once(12, Duration::from_millis(20)));
+    let test = "limits::connections_that_could_not_be_opened_are_no_proof_that_more_would_not_help";
+    assert_nothing_is_claimed(&by_a_process_with_few_files(test, &fake));
+}

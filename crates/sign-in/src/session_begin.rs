@@ -4,7 +4,7 @@ use http::{HeaderValue, header};
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{ClientId, Sid};
 use symbolon_protocol::revocation::{SessionEnd, Tombstone};
-use symbolon_protocol::session::{Amr, Session, SessionId};
+use symbolon_protocol::session::{Amr, EndByTime, Session, SessionId};
 use symbolon_protocol::session_origin::{SessionOrigin, device};
 use symbolon_protocol::user::User;
 use symbolon_store::Durable;
@@ -179,15 +179,17 @@ async fn note_origin(context: &Context, received: &Received, session: &Session) 
 fn new_session(context: &Context, sign_in: &SignIn<'_>, id: &SessionId) -> Session {
     let Context { app, issuer, .. } = context;
     let now = app.now();
+    let lifetimes = issuer.settings.load().lifetimes;
     Session {
         user: sign_in.user.id.clone(),
         sid: sid_of(&issuer.id, id),
         auth_time: now,
         created_at: now,
-        expires_at: now + issuer.settings.load().lifetimes.session,
+        expires_at: now + lifetimes.session,
         amr: sign_in.amr,
         clients: Box::default(),
         predecessors: Default::default(),
+        by_time: EndByTime::after_idle(lifetimes.session_idle),
     }
 }
 

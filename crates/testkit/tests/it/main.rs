@@ -62,6 +62,7 @@ mod revocation;
 mod roles;
 mod safety;
 mod second_factor;
+mod session_idle;
 mod settings;
 mod sign_in;
 mod sign_in_limits;

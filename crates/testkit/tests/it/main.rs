@@ -40,6 +40,7 @@ mod interactions;
 mod introspection;
 mod issuers;
 mod keys;
+mod known_browser;
 mod languages;
 mod loadtest;
 mod login;

@@ -134,10 +134,12 @@ impl App {
         let Some(found) = found.take(durable).filter(|found| found.ends_at <= now) else {
             return Ok(());
         };
-        self.end_over(issuer, (&found.session, Some(id)), durable).await
+        self.end_over(issuer, (&found.session, Some(id))).await?.take(durable);
+        Ok(())
     }
 
-    /// Ends a session whose time is over, and tells its clients. `id`: its id, if the caller has it.
+    /// Ends a session whose time is over, and tells its clients. `id`: its id, if the caller has it. Returns whether nobody was
+    /// faster.
     ///
     /// # Errors
     /// [`StoreError`]: it may not have ended.
@@ -145,19 +147,19 @@ impl App {
         &self,
         issuer: &IssuerState,
         (session, id): (&Session, Option<&SessionId>),
-        durable: &mut Durable,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Outcome<bool>, StoreError> {
         let now = self.now();
         let end = SessionEnd::WithTokens { now, longest: self.longest_of(issuer, session).await? };
         let ended = self.end_session(issuer, Ending { session, id, end: &end }).await?;
-        if ended.take(durable).is_some() {
-            let entry = AuditEntry {
-                user: Some(session.user.clone()),
-                ..AuditEntry::system(Event::SessionEnded, json!({ "reason": over_by(session, now) }))
-            };
-            self.audit.record(&issuer.id, entry, now);
-        }
-        Ok(())
+        Ok(ended.map(|ended| {
+            if ended.is_some() {
+                let detail = json!({ "reason": over_by(session, now) });
+                let user = Some(session.user.clone());
+                let entry = AuditEntry { user, ..AuditEntry::system(Event::SessionEnded, detail) };
+                self.audit.record(&issuer.id, entry, now);
+            }
+            ended.is_some()
+        }))
     }
 
     /// The longest lifetime of anything bound to a session: its clients may have longer lifetimes than their issuer.

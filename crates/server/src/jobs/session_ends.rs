@@ -9,7 +9,7 @@ use symbolon_app::app::App;
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::session::Session;
 use symbolon_store::port::{DeliveryKind, most_of_recipient};
-use symbolon_store::{Durable, StoreError};
+use symbolon_store::{Outcome, StoreError};
 
 /// How long a session belongs to whoever claimed it: longer than ending as many as are claimed at once takes.
 const CLAIM: Duration = Duration::from_secs(120);
@@ -38,26 +38,28 @@ pub(super) async fn end(app: &App) {
 async fn end_some(app: &App) -> Result<bool, StoreError> {
     let now = app.now();
     let claimed = app.store.claim_ended_sessions(now, now + CLAIM, AT_ONCE).await?;
-    let mut durable = Durable::already();
+    // All are on their way to the disk before the first is waited for.
+    let mut outcomes = Vec::with_capacity(claimed.sessions.len());
     for (issuer, session) in &claimed.sessions {
         // One that cannot be ended now comes again, and holds up none of the others.
-        if let Err(error) = end_one(app, (issuer, session), &mut durable).await {
-            tracing::warn!(target: "symbolon::jobs", %error, sid = %session.sid, "a session whose time is over was not ended");
+        match end_one(app, (issuer, session)).await {
+            Ok(outcome) => outcomes.push(outcome),
+            Err(error) => {
+                tracing::warn!(target: "symbolon::jobs", %error, sid = %session.sid, "a session whose time is over was not ended");
+            }
         }
     }
-    durable.wait().await?;
+    for outcome in outcomes {
+        outcome.told().await?;
+    }
     Ok(claimed.more && !is_behind(app).await?)
 }
 
 /// Ends one, if its issuer is still there: with an issuer everything of it ends.
-async fn end_one(
-    app: &App,
-    (issuer, session): (&IssuerId, &Session),
-    durable: &mut Durable,
-) -> Result<(), StoreError> {
+async fn end_one(app: &App, (issuer, session): (&IssuerId, &Session)) -> Result<Outcome<bool>, StoreError> {
     match app.issuers.load_full().by_id(issuer) {
-        Some(state) => app.end_over(state, (session, None), durable).await,
-        None => Ok(()),
+        Some(state) => app.end_over(state, (session, None)).await,
+        None => Ok(Outcome::settled(false)),
     }
 }
 

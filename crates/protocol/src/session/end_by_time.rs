@@ -59,6 +59,13 @@ impl EndByTime {
         self.0 & !SECONDS != 0
     }
 
+    /// Whether somebody must look when it ends by itself: to tell its clients, or to end what hangs on one that is idle, whose own
+    /// time does not end with it.
+    #[must_use]
+    pub fn is_looked_at(self) -> bool {
+        self.0 != 0
+    }
+
     /// Whether it ends at the end of its longest life alone, and nobody is told.
     #[must_use]
     pub fn is_plain(&self) -> bool {

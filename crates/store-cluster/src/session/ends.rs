@@ -1,7 +1,7 @@
-//! When sessions end by themselves whose clients are to be told: an entry for each, in the order of time.
+//! When sessions end by themselves that somebody must look at: an entry for each, in the order of time.
 //!
 //! The entries are in a few parts, each in a constant slot, so that few commands find what is due in all shards. An entry is
-//! written before the session says that it is told: one that leads to no such session is dropped when its time comes. It says
+//! written before the session: one that leads to no such session is dropped when its time comes. It says
 //! when to look at the session, not when that ends: whoever looks and finds it used since puts the entry behind.
 
 use std::sync::{Arc, LazyLock};
@@ -116,9 +116,9 @@ impl ClusterStore {
     ) -> Result<Option<(IssuerId, StoredSession)>, StoreError> {
         let Looked { entry, found } = looked;
         let list = self.ends(part_of(entry.place));
-        let is_told =
-            |found: &StoredSession| found.session.by_time.is_told() && found.session.kept_until() > now;
-        let found = found.filter(|(_, found)| is_told(found));
+        let is_awaited =
+            |found: &StoredSession| found.session.by_time.is_looked_at() && found.session.kept_until() > now;
+        let found = found.filter(|(_, found)| is_awaited(found));
         let ends_at = found.as_ref().map(|(_, found)| found.ends_at());
         let mut cmd = redis::cmd(if found.is_some() { "ZADD" } else { "ZREM" });
         cmd.arg(list.as_bytes());

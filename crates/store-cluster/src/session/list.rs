@@ -99,7 +99,7 @@ impl ClusterStore {
             self.add_to_user_list(issuer, place, session),
             self.add_to_issuer_list(issuer, place, session),
         );
-        if session.by_time.is_told() {
+        if session.by_time.is_looked_at() {
             self.note_end(place, session, session.ends_at(used_at)).await?;
         }
         try_join(self.write_record(issuer, place, session, used_at), lists).await.map(drop)

@@ -1,4 +1,4 @@
-//! When sessions end by themselves whose clients are to be told: an entry for each, in the order of time.
+//! When sessions end by themselves that somebody must look at: an entry for each, in the order of time.
 //!
 //! The entries stand before all users' lists, in the same table, and have no value: earlier releases take them for the list of
 //! nobody. An entry says when to look at the session, not when it ends: whoever looks and finds it used since puts the entry

@@ -84,8 +84,8 @@ pub(crate) fn opened(
             Op::put(Table::SessionsOfUser, &user_key(issuer, &session.user, key), end, &[])
         }
     };
-    let is_told = session.by_time.is_told();
-    let look = is_told.then(|| ends::look_at(session, key, session.ends_at(used_at)));
+    let is_looked_at = session.by_time.is_looked_at();
+    let look = is_looked_at.then(|| ends::look_at(session, key, session.ends_at(used_at)));
     Ok([put(issuer, key, session, used_at)?, by_user].into_iter().chain(look))
 }
 

@@ -121,11 +121,13 @@ async fn is_given_when_its_time_is_over(back_end: &dyn BackEnd) {
     let gone = open(issuer, "ended-before", plain).await;
     assert!(told(store.note_client(issuer, &gone, &client, true).await).await);
     told(store.end_session(issuer, &gone, &with_tokens(*now)).await).await.expect("live");
+    let alone = open(issuer, "used-and-nobody-to-tell", idle).await;
     let silent = open(issuer, "nobody-to-tell", plain).await;
     assert!(told(store.note_client(issuer, &silent, &client, false).await).await);
 
     let used_at = *now + IDLE;
     assert!(told(store.session(issuer, &used, used_at).await).await.is_some());
+    assert!(told(store.session(issuer, &alone, used_at).await).await.is_some());
     let over = *now + IDLE + USE_WRITTEN_EVERY;
     let early = over - Duration::from_millis(1);
     assert!(claimed(&scene, early, over + HOUR).await.is_empty(), "nothing is over yet");
@@ -134,7 +136,8 @@ async fn is_given_when_its_time_is_over(back_end: &dyn BackEnd) {
     assert_eq!(claimed(&scene, over + MINUTE, over + MINUTE + HOUR).await, ["unused"], "nobody ended it");
     told(store.end_session(issuer, &unused, &with_tokens(over)).await).await.expect("kept");
     let later = used_at + IDLE + USE_WRITTEN_EVERY;
-    assert_eq!(claimed(&scene, later, later + MINUTE).await, ["used"], "its last use counts");
+    let both = ["used", "used-and-nobody-to-tell"];
+    assert_eq!(claimed(&scene, later, later + MINUTE).await, both, "their last uses count");
     assert_eq!(claimed(&scene, *now + HOUR, *now + 2 * HOUR).await, ["noted", "opened-so", "used"]);
     // They are kept for a day, whatever happens to the process, and nothing is said of them after that.
     let past = *now + HOUR + TOLD_WITHIN;

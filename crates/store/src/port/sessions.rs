@@ -90,7 +90,8 @@ pub trait Sessions: Send + Sync {
         client: &ClientId,
         is_told: bool,
     ) -> Result<Outcome<bool>, StoreError>;
-    /// Sessions whose time is over, which nobody has ended, and of which a client [is to be told](symbolon_protocol::session::EndByTime::is_told): each for this
+    /// Sessions whose time is over, which nobody has ended, and which [must be looked
+    /// at](symbolon_protocol::session::EndByTime::is_looked_at): a client is to be told, or they were idle: each for this
     /// caller alone until `until`, after which it is given again if it was not ended meanwhile. The claim is written when this
     /// returns. It may be lost with a primary of the cluster: then a session is given again before `until`. At most `limit` (1 to
     /// 1,000), and the work is bounded: there may be fewer although more follow. A session is kept for that until

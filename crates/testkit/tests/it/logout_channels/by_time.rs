@@ -105,7 +105,7 @@ fn an_end_that_nobody_saw_is_told_when_the_provider_is_back() {
 fn a_session_of_which_nobody_is_told_ends_in_silence() {
     let server = TestServer::start_with(options());
     let silent = RelyingParty::register(&server, json!({}));
-    let (_, browser) = server.signed_in("ann@example.com");
+    let (_, browser) = server.signed_in("carol@example.com");
     silent.sign_in(&browser);
     let held = Held::on(server);
     held.server.clock.advance(LIVES);

@@ -7,7 +7,7 @@ use symbolon_protocol::family::Family;
 use symbolon_protocol::grant::GrantId;
 use symbolon_protocol::id::{ClientId, UserId};
 use symbolon_protocol::scope::Scope;
-use symbolon_protocol::session::{Amr, AuthenticationMethod, Session, SessionId};
+use symbolon_protocol::session::{Amr, AuthenticationMethod, EndByTime, Session, SessionId};
 use symbolon_store::shard::{ShardKind, sid_of};
 
 use crate::call::Call;
@@ -36,6 +36,7 @@ pub(super) fn session(call: &Call, user: UserId, lives: Duration) -> (SessionId,
         amr: Amr::of(AuthenticationMethod::AdminApi),
         clients: Box::default(),
         predecessors: Default::default(),
+        by_time: EndByTime::after_idle(call.issuer.settings.load().lifetimes.session_idle),
     };
     (id, session)
 }

@@ -59,7 +59,7 @@ async fn list(call: Call) -> Answer {
 }
 
 async fn remove_all(call: Call) -> Answer {
-    remove(&call, |_| AuthenticatorSet::default()).await?;
+    remove(&call, |set| set.emptied()).await?;
     Ok(done())
 }
 

@@ -15,7 +15,7 @@ use symbolon_protocol::family::Family;
 use symbolon_protocol::id::{ClientId, Sid, UserId};
 use symbolon_protocol::revocation::{SessionEnd, longest_life};
 use symbolon_protocol::session::{Session, SessionId};
-use symbolon_protocol::time::KEPT_AFTER_END;
+use symbolon_protocol::time::Timestamp;
 use symbolon_store::port::PageRequest;
 use symbolon_store::shard::sid_of;
 use symbolon_store::{Durable, Outcome, StoreError};
@@ -26,6 +26,14 @@ use crate::issuer::IssuerState;
 
 /// How many sessions of a user are read at once.
 const AT_ONCE: u32 = 100;
+
+/// As of this time every session is live that the store still has: also those whose time is over.
+const EVERY_KEPT: Timestamp = Timestamp::EPOCH;
+
+/// Which time of a session is over, as the audit log says it.
+fn over_by(session: &Session, now: Timestamp) -> &'static str {
+    if session.expires_at <= now { "expired" } else { "idle" }
+}
 
 /// A session that is to end.
 #[derive(Clone, Copy)]
@@ -94,7 +102,8 @@ impl App {
         let first = PageRequest { page: 1, limit: AT_ONCE, search: None };
         let mut ended = 0;
         loop {
-            let sessions = self.store.list_sessions(&issuer.id, user, &first, self.now()).await?.items;
+            // Those whose time is over, too: whoever took part in them was not told yet.
+            let sessions = self.store.list_sessions(&issuer.id, user, &first, EVERY_KEPT).await?.items;
             // All are on their way to the disk before the first is waited for.
             let mut outcomes = Vec::with_capacity(sessions.len());
             for listed in &sessions {
@@ -111,13 +120,13 @@ impl App {
                 break;
             }
         }
-        // Those whose time was over already, of which nobody needs to be told.
+        // Those that began meanwhile.
         ended += self.store.end_sessions_of(&issuer.id, user, end).await?.told().await?;
         Ok(ended)
     }
 
     /// Ends a session whose time is over, which a browser still presents, and tells its clients. Sessions are kept for some
-    /// minutes after their time; of one that is found later nothing is known any more.
+    /// minutes after they expire; of one that is found later nothing is known any more.
     ///
     /// # Errors
     /// [`StoreError`]: it may not have ended.
@@ -128,22 +137,36 @@ impl App {
         durable: &mut Durable,
     ) -> Result<(), StoreError> {
         let (now, sid) = (self.now(), sid_of(&issuer.id, id));
-        // As of a time at which it was alive.
-        let found = self.store.session_by_sid(&issuer.id, sid.as_str(), now - KEPT_AFTER_END).await?;
-        let Some(found) = found.take(durable).filter(|found| found.session.expires_at <= now) else {
+        let found = self.store.session_by_sid(&issuer.id, sid.as_str(), EVERY_KEPT).await?;
+        let Some(found) = found.take(durable).filter(|found| found.ends_at <= now) else {
             return Ok(());
         };
-        let session = &*found.session;
-        let end = SessionEnd::WithTokens { now, longest: self.longest_of(issuer, session).await? };
-        let ended = self.end_session(issuer, Ending { session, id: Some(id), end: &end }).await?;
-        if ended.take(durable).is_some() {
-            let entry = AuditEntry {
-                user: Some(session.user.clone()),
-                ..AuditEntry::system(Event::SessionEnded, json!({ "reason": "expired" }))
-            };
-            self.audit.record(&issuer.id, entry, now);
-        }
+        self.end_over(issuer, (&found.session, Some(id))).await?.take(durable);
         Ok(())
+    }
+
+    /// Ends a session whose time is over, and tells its clients. `id`: its id, if the caller has it. Returns whether nobody was
+    /// faster.
+    ///
+    /// # Errors
+    /// [`StoreError`]: it may not have ended.
+    pub async fn end_over(
+        &self,
+        issuer: &IssuerState,
+        (session, id): (&Session, Option<&SessionId>),
+    ) -> Result<Outcome<bool>, StoreError> {
+        let now = self.now();
+        let end = SessionEnd::WithTokens { now, longest: self.longest_of(issuer, session).await? };
+        let ended = self.end_session(issuer, Ending { session, id, end: &end }).await?;
+        Ok(ended.map(|ended| {
+            if ended.is_some() {
+                let detail = json!({ "reason": over_by(session, now) });
+                let user = Some(session.user.clone());
+                let entry = AuditEntry { user, ..AuditEntry::system(Event::SessionEnded, detail) };
+                self.audit.record(&issuer.id, entry, now);
+            }
+            ended.is_some()
+        }))
     }
 
     /// The longest lifetime of anything bound to a session: its clients may have longer lifetimes than their issuer.

@@ -100,7 +100,7 @@ pub enum Message {
     },
     /// Somebody signed in with a device for the first time.
     NewDevice {
-        /// The device in words.
+        /// The kinds of browser and system; empty if they are not known.
         device: String,
         /// The network address that it came from.
         address: String,

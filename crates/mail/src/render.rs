@@ -167,11 +167,11 @@ fn link(message: &Message) -> Option<&str> {
 /// What happened: the names of its labels, and its values.
 fn facts(message: &Message) -> Vec<(&'static str, String)> {
     match message {
-        Message::NewDevice { device, address, at } => vec![
-            ("label-device", chosen(device)),
-            ("label-address", chosen(address)),
-            ("label-time", time(*at)),
-        ],
+        Message::NewDevice { device, address, at } => {
+            let named = (!device.is_empty()).then(|| ("label-device", chosen(device)));
+            let always = [("label-address", chosen(address)), ("label-time", time(*at))];
+            named.into_iter().chain(always).collect()
+        }
         Message::NewPasskey { name, at } => vec![("label-passkey", chosen(name)), ("label-time", time(*at))],
         Message::ProviderConnected { name, at } | Message::ProviderDisconnected { name, at } => {
             vec![("label-provider", chosen(name)), ("label-time", time(*at))]

@@ -262,6 +262,7 @@ sessions_method = بواسطة
 sessions_end = إنهاء
 sessions_end_others = إنهاء كل الجلسات الأخرى
 sessions_only_this = لم تسجّل الدخول في أي مكان آخر.
+sessions_told = إذا سجّل شخص ما الدخول إلى حسابك في متصفح لم تسجّل الدخول فيه من قبل، فسنبلغك بالبريد الإلكتروني.
 sessions_more = يُعرض الأحدث من أصل { $total }.
 method_pwd = كلمة المرور
 method_otp = رمز لمرة واحدة

@@ -249,6 +249,7 @@ sessions_method = Mit
 sessions_end = Beenden
 sessions_end_others = Alle anderen beenden
 sessions_only_this = Sie sind sonst nirgends angemeldet.
+sessions_told = Meldet sich jemand bei Ihrem Konto in einem Browser an, in dem Sie sich noch nie angemeldet haben, erfahren Sie es per E-Mail.
 sessions_more = Angezeigt werden die neuesten von insgesamt { $total }.
 method_pwd = Passwort
 method_otp = Einmalcode

@@ -265,6 +265,7 @@ sessions_method = By
 sessions_end = End
 sessions_end_others = End all others
 sessions_only_this = You are signed in nowhere else.
+sessions_told = If somebody signs in to your account in a browser in which you have never signed in, you are told by mail.
 sessions_more = The newest are shown, of { $total } in all.
 method_pwd = password
 method_otp = one-time code

@@ -249,6 +249,7 @@ sessions_method = Mediante
 sessions_end = Cerrar
 sessions_end_others = Cerrar todas las demás
 sessions_only_this = No tiene la sesión iniciada en ningún otro sitio.
+sessions_told = Si alguien inicia sesión en su cuenta en un navegador en el que usted nunca la ha iniciado, se le avisa por correo electrónico.
 sessions_more = Se muestran las más recientes, de { $total } en total.
 method_pwd = contraseña
 method_otp = código de un solo uso

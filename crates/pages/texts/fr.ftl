@@ -249,6 +249,7 @@ sessions_method = Par
 sessions_end = Terminer
 sessions_end_others = Terminer toutes les autres
 sessions_only_this = Vous n’êtes connecté nulle part ailleurs.
+sessions_told = Si quelqu’un se connecte à votre compte dans un navigateur où vous ne vous êtes jamais connecté, vous en êtes averti par e-mail.
 sessions_more = Les plus récentes sont affichées, sur { $total } au total.
 method_pwd = mot de passe
 method_otp = code à usage unique

@@ -246,6 +246,7 @@ sessions_method = 方法
 sessions_end = 終了
 sessions_end_others = ほかをすべて終了
 sessions_only_this = ほかの場所ではサインインしていません。
+sessions_told = これまでサインインしたことのないブラウザーであなたのアカウントへのサインインがあると、メールでお知らせします。
 sessions_more = 全 { $total } 件のうち、新しいものを表示しています。
 method_pwd = パスワード
 method_otp = ワンタイムコード

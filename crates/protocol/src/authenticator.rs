@@ -21,6 +21,24 @@ pub struct AuthenticatorSet {
     /// The recovery codes that were not used yet, at most [`MOST_RECOVERY_CODES`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recovery_codes: Vec<RecoveryCode>,
+    /// Whether the user has ever signed in: from then on they are told of sign-ins in browsers that nobody knows. It is no
+    /// authenticator, and is kept here because it is the user's for as long as they are.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_signed_in: bool,
+}
+
+impl AuthenticatorSet {
+    /// Whether nothing is enrolled.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.passkeys.is_empty() && self.totp.is_none() && self.recovery_codes.is_empty()
+    }
+
+    /// The same with nothing enrolled.
+    #[must_use]
+    pub fn emptied(&self) -> Self {
+        Self { has_signed_in: self.has_signed_in, ..Self::default() }
+    }
 }
 
 /// A discoverable credential of WebAuthn (Level 3, 4).

@@ -59,6 +59,7 @@ mod tests {
             amr: Amr::default(),
             clients: Box::default(),
             predecessors: vec![Sid::trusted("s1")].into(),
+            by_time: Default::default(),
         };
         let clients = [
             client("a", Some("https://a.example/out?x=1")),

@@ -172,6 +172,7 @@ mod tests {
             amr: Amr::default(),
             clients: Box::default(),
             predecessors: Default::default(),
+            by_time: Default::default(),
         }
     }
 

@@ -1,5 +1,9 @@
 //! Sessions: a user's sign-in at the provider, known to one browser.
 
+mod end_by_time;
+
+pub use end_by_time::{EndByTime, TOLD_WITHIN, USE_WRITTEN_EVERY};
+
 use std::fmt;
 use std::ops::Deref;
 
@@ -140,6 +144,13 @@ pub struct Session {
     /// The `sid`s of this browser's earlier sessions of the same user, the latest last. What is bound to them ends
     /// with this session. At most [`MOST_PREDECESSORS`].
     pub predecessors: Predecessors,
+    /// How it ends by itself before it expires. The last field, because records of earlier versions end before it.
+    #[serde(
+        default,
+        skip_serializing_if = "EndByTime::is_plain",
+        deserialize_with = "end_by_time::at_the_end"
+    )]
+    pub by_time: EndByTime,
 }
 
 /// The `sid`s of earlier sessions. As small as one pointer, because nearly every session has none.
@@ -179,6 +190,20 @@ impl Session {
         !self.amr.contains(AuthenticationMethod::AdminApi)
     }
 
+    /// When it ends by itself, if `written_use` is the last use that was written: when it expires, or when it was idle for as
+    /// long as it may be, and no use since then may be unwritten.
+    pub fn ends_at(&self, written_use: Timestamp) -> Timestamp {
+        match self.by_time.idle() {
+            None => self.expires_at,
+            Some(idle) => self.expires_at.min(written_use + idle + USE_WRITTEN_EVERY),
+        }
+    }
+
+    /// Until when it is kept at least, if nobody ends it: past the end of its longest life, if its clients are to be told of that.
+    pub fn kept_until(&self) -> Timestamp {
+        if self.by_time.is_told() { self.expires_at + TOLD_WITHIN } else { self.expires_at }
+    }
+
     /// Makes this session the successor of an earlier one of the same user in the same browser. So a person who signs
     /// in again stays signed in at the clients, and a later logout still ends everything. Returns an earlier `sid`
     /// for which there is no room: what is bound to it must be ended now.
@@ -187,14 +212,20 @@ impl Session {
         let dropped = (names.len() > MOST_PREDECESSORS).then(|| names.remove(0));
         self.predecessors = names.into();
         self.clients.clone_from(&earlier.clients);
+        if earlier.by_time.is_told() {
+            self.by_time = self.by_time.told();
+        }
         dropped
     }
 
-    /// Adds a client to the list. True if it was not on it.
-    pub fn note(&mut self, client: &ClientId) -> bool {
+    /// Adds a client to the list. `is_told`: it is to be told of the session's end. True if it was not on the list.
+    pub fn note(&mut self, client: &ClientId, is_told: bool) -> bool {
         let new = !self.clients.contains(client);
         if new {
             self.clients = self.clients.iter().chain(std::iter::once(client)).cloned().collect();
+            if is_told {
+                self.by_time = self.by_time.told();
+            }
         }
         new
     }
@@ -218,6 +249,8 @@ impl Session {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn session(sid: &str) -> Session {
@@ -230,7 +263,19 @@ mod tests {
             amr: Amr::default(),
             clients: Box::new([ClientId::trusted("rp")]),
             predecessors: Predecessors::default(),
+            by_time: EndByTime::default(),
         }
+    }
+
+    #[test]
+    fn an_idle_session_ends_when_no_use_can_be_unwritten_and_none_outlives_its_longest_life() {
+        let (hour, minute) = (Duration::from_secs(3_600), Duration::from_secs(60));
+        let at = Timestamp::from_seconds;
+        let mut session = Session { expires_at: at(10_000), ..session("s") };
+        assert_eq!(session.ends_at(at(0)), at(10_000));
+        session.by_time = EndByTime::after_idle(hour);
+        assert_eq!(session.ends_at(at(100)), at(100) + hour + minute);
+        assert_eq!(session.ends_at(at(9_000)), at(10_000));
     }
 
     #[test]
@@ -251,6 +296,11 @@ mod tests {
         let mut next = session("s17");
         assert_eq!(next.succeed(&current), Some(Sid::trusted("s0")));
         assert!(!next.is_named("s0") && next.is_named("s1"));
+        assert!(!next.by_time.is_told() && next.note(&ClientId::trusted("told"), true));
+        let mut last = session("s18");
+        last.succeed(&next);
+        assert!(last.by_time.is_told(), "the clients that it takes over are to be told");
+        assert_eq!(last.kept_until(), last.expires_at + TOLD_WITHIN);
         assert_eq!(next.sids().count(), MOST_PREDECESSORS + 1);
     }
 }

@@ -44,6 +44,10 @@ pub struct Lifetimes {
     /// Session in any case.
     #[serde(with = "seconds")]
     pub session: Duration,
+    /// Session that is not used; zero: for as long as it lives. Not written while it is zero, so that nodes of earlier versions
+    /// read the settings.
+    #[serde(with = "seconds", skip_serializing_if = "Duration::is_zero")]
+    pub session_idle: Duration,
 }
 
 impl Default for Lifetimes {
@@ -57,6 +61,7 @@ impl Default for Lifetimes {
             refresh_token_idle: 30 * DAY,
             refresh_token_absolute: 30 * DAY,
             session: DAY,
+            session_idle: Duration::ZERO,
         }
     }
 }
@@ -436,6 +441,7 @@ impl IssuerSettings {
                 self.lifetimes.refresh_token_absolute,
             ),
             session: self.lifetimes.session,
+            session_idle: self.lifetimes.session_idle,
         }
     }
 }

@@ -396,9 +396,10 @@ impl AuthorizationAttempt<'_> {
         let issuance = Issuance { issuer: &issuer.id, settings, client, session, now: *now };
         let grant = issuance.code_grant(request, scope, &*app.random);
         let code = app.store.keep_code(&issuer.id, grant, *now, &*app.random).await?;
+        let is_told = client.logout.backchannel_logout_uri.is_some();
         if !session.clients.contains(&client.client_id)
             && let Some(id) = found.named.as_deref().or(self.session.as_ref())
-            && app.store.note_client(&issuer.id, id, &client.client_id).await?.take(durable)
+            && app.store.note_client(&issuer.id, id, &client.client_id, is_told).await?.take(durable)
         {
             self.context.audit(Event::GrantBegun, Some(&session.user), Some(&client.client_id));
         }

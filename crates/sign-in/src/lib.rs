@@ -21,6 +21,7 @@ mod endpoints;
 mod first_factor;
 mod identity_provider;
 mod interaction;
+mod known_browser;
 mod login;
 mod login_api;
 mod login_form;

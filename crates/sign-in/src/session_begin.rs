@@ -4,7 +4,7 @@ use http::{HeaderValue, header};
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{ClientId, Sid};
 use symbolon_protocol::revocation::{SessionEnd, Tombstone};
-use symbolon_protocol::session::{Amr, Session, SessionId};
+use symbolon_protocol::session::{Amr, EndByTime, Session, SessionId};
 use symbolon_protocol::session_origin::{SessionOrigin, device};
 use symbolon_protocol::user::User;
 use symbolon_store::Durable;
@@ -13,7 +13,7 @@ use symbolon_store::shard::{ShardKind, sid_of};
 use crate::browser_accounts::{Account, BrowserAccounts, cookies_in_use, most, others_beside};
 use crate::interaction::{Interaction, PendingAuthorization};
 use crate::session_end::end_session;
-use crate::session_quota;
+use crate::{known_browser, session_quota};
 use symbolon_app::http::{Call, Context, Failure, Received, session_cookie};
 use symbolon_app::session_end::Ending;
 
@@ -34,8 +34,9 @@ impl Begun {
     }
 
     /// The cookies that bring it into the browser.
-    pub(super) fn cookies(&self, context: &Context, received: &Received) -> [Option<HeaderValue>; 2] {
-        cookies_in_use(context, received, (&self.id, &self.session), &self.others)
+    pub(super) fn cookies(&self, context: &Context, received: &Received) -> [Option<HeaderValue>; 3] {
+        let [session, others] = cookies_in_use(context, received, (&self.id, &self.session), &self.others);
+        [session, others, known_browser::cookie(context, received, &self.session.user)]
     }
 }
 
@@ -150,6 +151,7 @@ async fn open(
     let mut others = present.into_all();
     others.retain(|account| account.session.user != user.id);
     let beyond = others.split_off(others.len().min(most(context) - 1));
+    let is_known = before.is_some() || known_browser::knows(context, received, &user.id);
     note_origin(context, received, &session).await;
     if let Some(before) = before {
         hand_over(context, &before, dropped, durable).await?;
@@ -161,6 +163,9 @@ async fn open(
     call.settle().await?;
     call.context.audit(Event::SignedIn, Some(&user.id), sign_in.client);
     session_quota::enforce(&call.context, &user.id).await;
+    if !is_known {
+        known_browser::tell(&call.context, &call.received, user, sign_in.amr).await;
+    }
     let others = others.into_iter().map(|account| account.id).collect();
     Ok(Some(Begun { id, session, others }))
 }
@@ -179,15 +184,17 @@ async fn note_origin(context: &Context, received: &Received, session: &Session) 
 fn new_session(context: &Context, sign_in: &SignIn<'_>, id: &SessionId) -> Session {
     let Context { app, issuer, .. } = context;
     let now = app.now();
+    let lifetimes = issuer.settings.load().lifetimes;
     Session {
         user: sign_in.user.id.clone(),
         sid: sid_of(&issuer.id, id),
         auth_time: now,
         created_at: now,
-        expires_at: now + issuer.settings.load().lifetimes.session,
+        expires_at: now + lifetimes.session,
         amr: sign_in.amr,
         clients: Box::default(),
         predecessors: Default::default(),
+        by_time: EndByTime::after_idle(lifetimes.session_idle),
     }
 }
 

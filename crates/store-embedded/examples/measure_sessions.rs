@@ -39,6 +39,7 @@ fn session(issuer: &IssuerId, id: &SessionId, n: usize) -> Session {
         amr: Amr::of(AuthenticationMethod::Pwd),
         clients: Box::default(),
         predecessors: Default::default(),
+        by_time: Default::default(),
     }
 }
 
@@ -76,7 +77,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         for n in 0..clients {
             let client = ClientId::trusted(format!("client-{n}"));
             for id in &ids {
-                drop(store.note_client(&issuer, id, &client).await?);
+                drop(store.note_client(&issuer, id, &client, false).await?);
             }
         }
     }

@@ -61,6 +61,8 @@ pub struct EmbeddedStore {
     code_salt: code::CodeSalt,
     sessions: Sharded<resident::Resident<session::Live>>,
     session_issuers: session::SessionIssuers,
+    /// Held while sessions are claimed whose time is over.
+    claims_of_ends: tokio::sync::Mutex<()>,
     challenges: Sharded<challenge::ChallengeShard>,
     families: Sharded<resident::Resident<Arc<symbolon_protocol::family::Family>>>,
     revocations: Sharded<revocation::Tombstones>,

@@ -123,6 +123,7 @@ impl EmbeddedStore {
             code_salt: crate::code::CodeSalt::draw(),
             sessions: Sharded::new(ShardKind::Session, Arc::clone(&figures), &[]),
             session_issuers: SessionIssuers::default(),
+            claims_of_ends: tokio::sync::Mutex::default(),
             challenges: Sharded::new(ShardKind::Challenge, Arc::clone(&figures), &[]),
             families: Sharded::new(ShardKind::Refresh, Arc::clone(&figures), &[]),
             revocations: Sharded::new(ShardKind::Revocation, Arc::clone(&figures), &[]),

@@ -52,8 +52,10 @@ impl PageRequest {
 pub struct ListedSession {
     /// The session.
     pub session: Arc<Session>,
-    /// Its last use that was written.
+    /// Its last use, as far as this node knows.
     pub last_used_at: Timestamp,
+    /// When it ends by itself, if it is not used ([`Session::ends_at`]).
+    pub ends_at: Timestamp,
     /// Where it began, if that was noted; only in lists.
     pub origin: Option<SessionOrigin>,
 }

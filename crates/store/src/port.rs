@@ -49,7 +49,7 @@ pub use issuers::{Issuers, SettingsUpdate};
 pub use logos::Logos;
 pub use one_time::{Assertions, Challenges, CodePlace, Codes, EmailCodes, KeptCode, Redemption, Use};
 pub use roles::{RoleCreation, RoleFilter, RoleGrant, RoleHolders, RoleRemoval, RoleUpdate, Roles};
-pub use sessions::{RefreshTokens, Revocations, Sessions, oldest_sign_ins_beyond};
+pub use sessions::{EndedSessions, RefreshTokens, Revocations, Sessions, oldest_sign_ins_beyond};
 use symbolon_figures::StoreFigures;
 pub use users::{Consents, Given, UserFilter, Users, given_to};
 

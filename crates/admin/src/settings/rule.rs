@@ -54,6 +54,9 @@ pub(crate) fn document(settings: &IssuerSettings) -> Map<String, Value> {
     for name in ["attributes", "claims", "login_api_origins"] {
         document.entry(name).or_insert_with(|| Value::Array(Vec::new()));
     }
+    if let Some(Value::Object(lifetimes)) = document.get_mut("lifetimes") {
+        lifetimes.entry("session_idle").or_insert_with(|| 0.into());
+    }
     document.entry("second_factor").or_insert_with(|| "optional".into());
     document.entry("sign_in_methods").or_insert(Value::Null);
     document.entry("sign_in_page").or_insert_with(|| "all_at_once".into());
@@ -143,6 +146,7 @@ pub(crate) fn check(settings: &IssuerSettings) -> Result<(), AdminError> {
         ("lifetimes.refresh_token_idle", settings.lifetimes.refresh_token_idle, 60, LONGEST_FAMILY),
         ("lifetimes.refresh_token_absolute", settings.lifetimes.refresh_token_absolute, 60, LONGEST_FAMILY),
         ("lifetimes.session", settings.lifetimes.session, 60, YEAR),
+        ("lifetimes.session_idle", settings.lifetimes.session_idle, 0, YEAR),
         ("refresh_retry_window", settings.refresh_retry_window, 0, 60),
         ("key_rotation_days", days(settings.key_rotation_days), 0, 10 * YEAR),
         ("audit_days", days(settings.audit_days), DAY, 10 * YEAR),
@@ -185,6 +189,10 @@ pub(crate) fn check(settings: &IssuerSettings) -> Result<(), AdminError> {
         return Err(AdminError::invalid(
             "lifetimes.refresh_token_idle is longer than refresh_token_absolute",
         ));
+    }
+    let idle = settings.lifetimes.session_idle;
+    if !idle.is_zero() && (idle.as_secs() < 60 || idle > settings.lifetimes.session) {
+        return Err(AdminError::invalid("lifetimes.session_idle must be 0, or 60 to lifetimes.session"));
     }
     let sound = |text: &String| (1..=2048).contains(&text.len()) && !text.chars().any(char::is_control);
     if !settings.introspection_audience.as_ref().is_none_or(sound) {

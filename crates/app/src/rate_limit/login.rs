@@ -7,9 +7,15 @@ use symbolon_protocol::id::{IssuerId, UserId};
 use symbolon_protocol::time::Timestamp;
 
 use super::in_flight::{CapCell, InFlightGuard};
-use super::rule::RuleCell;
+use super::rule::{Rule, RuleCell};
 use super::{Limited, RateLimits, network};
 use symbolon_config as config;
+
+/// An hour, in nanoseconds.
+const HOUR: u64 = 3_600_000_000_000;
+
+/// How many mails about new browsers an account gets: five in an hour.
+const NEW_DEVICES: Rule = Rule { interval: HOUR / 5, burst: HOUR };
 
 /// The limits of sign-in.
 #[derive(Default)]
@@ -159,6 +165,16 @@ impl RateLimits {
     ) -> Result<(), Limited> {
         let Some(rule) = self.rules.login.account.get() else { return Ok(()) };
         self.logins.take(self.second_factor_key(issuer, user), rule, now)
+    }
+
+    /// Counts a mail about a sign-in in a browser that nobody knows, before it is sent. The limit is no setting: whoever has the
+    /// password of an account fills neither the mailbox of its person nor the queue, and the first ones always leave.
+    ///
+    /// # Errors
+    /// [`Limited`]: too many were sent for this account; none more may be.
+    pub fn check_new_device(&self, issuer: &IssuerId, user: &UserId, now: Timestamp) -> Result<(), Limited> {
+        let key = self.hashing.hash_one((7_u8, issuer, user));
+        self.logins.take(key, NEW_DEVICES, now)
     }
 
     /// The second factor was right: its attempt counts a tenth from now on.

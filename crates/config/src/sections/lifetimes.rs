@@ -17,6 +17,8 @@ const YEAR: u64 = 365 * DAY;
 
 /// The longest lifetime of a refresh-token family.
 const LONGEST_FAMILY: u64 = 10 * YEAR;
+/// The shortest time for which a session may be unused: its last use is written once a minute.
+const SHORTEST_IDLE: Duration = Duration::from_secs(60);
 const _: () = assert!(LONGEST_FAMILY <= LONGEST_LIFE.as_secs());
 
 pub(crate) const SECTION: Section = Section {
@@ -68,6 +70,15 @@ pub(crate) const SECTION: Section = Section {
             .default("1d")
             .first_start()
             .doc("How long a session lives at all."),
+        Key::new(
+            "lifetime.session_idle",
+            "SYMBOLON_LIFETIME_SESSION_IDLE",
+            "--lifetime-session-idle",
+            ValueKind::seconds(0, YEAR),
+        )
+        .default("0s")
+        .first_start()
+        .doc("How long a session lives without being used, a minute or more; 0 lets it be idle for as long as it lives."),
         Key::new(
             "lifetime.signing_key",
             "SYMBOLON_LIFETIME_SIGNING_KEY",
@@ -123,6 +134,7 @@ pub(crate) fn build(reader: &mut Reader) -> IssuerSettings {
             format!("shorten it, or lengthen `{absolute}`"),
         );
     }
+    let session = seconds(reader, "lifetime.session");
     IssuerSettings {
         lifetimes: Lifetimes {
             code: seconds(reader, "lifetime.code"),
@@ -130,7 +142,8 @@ pub(crate) fn build(reader: &mut Reader) -> IssuerSettings {
             id_token: seconds(reader, "lifetime.id_token"),
             refresh_token_idle: refresh_token_idle.min(refresh_token_absolute),
             refresh_token_absolute,
-            session: seconds(reader, "lifetime.session"),
+            session,
+            session_idle: session_idle(reader, session),
         },
         pkce: PkcePolicy::parse(&reader.text("pkce")).unwrap_or_default(),
         refresh_token_rotation: reader.switch("refresh.rotation"),
@@ -139,6 +152,23 @@ pub(crate) fn build(reader: &mut Reader) -> IssuerSettings {
         audit_days: days(reader, "audit.retention"),
         ..IssuerSettings::default()
     }
+}
+
+/// How long a session may be idle: zero, or a minute at least, and no longer than it lives.
+fn session_idle(reader: &mut Reader, session: Duration) -> Duration {
+    let path = "lifetime.session_idle";
+    let idle = seconds(reader, path);
+    if !idle.is_zero() && idle < SHORTEST_IDLE {
+        reader.refuse(path, "is shorter than a minute", "write \"1m\" or more, or 0 for no limit");
+    }
+    if idle > session && !reader.failed("lifetime.session") {
+        reader.refuse(
+            path,
+            "is longer than `lifetime.session`",
+            "shorten it, or lengthen `lifetime.session`",
+        );
+    }
+    idle
 }
 
 /// Stored settings count whole seconds: half a second would silently become zero.

@@ -342,6 +342,7 @@ fn each_first_setting_reaches_the_issuer() {
         ("SYMBOLON_LIFETIME_REFRESH_IDLE", "64s"),
         ("SYMBOLON_LIFETIME_REFRESH_ABSOLUTE", "65s"),
         ("SYMBOLON_LIFETIME_SESSION", "66s"),
+        ("SYMBOLON_LIFETIME_SESSION_IDLE", "60s"),
         ("SYMBOLON_LIFETIME_SIGNING_KEY", "0"),
         ("SYMBOLON_PKCE", "required"),
         ("SYMBOLON_REFRESH_ROTATION", "off"),
@@ -356,6 +357,7 @@ fn each_first_setting_reaches_the_issuer() {
         refresh_token_idle: Duration::from_secs(64),
         refresh_token_absolute: Duration::from_secs(65),
         session: Duration::from_secs(66),
+        session_idle: Duration::from_secs(60),
     };
     assert_eq!(initial.lifetimes, lifetimes);
     assert_eq!(initial.pkce, PkcePolicy::Required);
@@ -380,6 +382,18 @@ fn an_idle_time_follows_a_shorter_life_and_is_refused_when_said_longer() {
         &[("SYMBOLON_LIFETIME_REFRESH_IDLE", "31d")],
         &["lifetime.refresh_idle = \"31d\"", "is longer than `lifetime.refresh_absolute`", "shorten it"],
     );
+}
+
+#[test]
+fn a_session_may_be_idle_for_a_minute_or_more_and_no_longer_than_it_lives() {
+    let idle = |text| production(&[("SYMBOLON_LIFETIME_SESSION_IDLE", text)]);
+    assert_eq!(production(&[]).unwrap().initial.lifetimes.session_idle, Duration::ZERO);
+    for (text, seconds) in [("0", 0), ("1m", 60), ("1d", 86_400)] {
+        assert_eq!(idle(text).unwrap().initial.lifetimes.session_idle, Duration::from_secs(seconds));
+    }
+    let refused = |text, why| assert_refused(&[("SYMBOLON_LIFETIME_SESSION_IDLE", text)], &[why]);
+    refused("59s", "is shorter than a minute");
+    refused("25h", "is longer than `lifetime.session`");
 }
 
 #[test]

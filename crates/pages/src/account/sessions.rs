@@ -68,6 +68,8 @@ pub struct SessionsPage {
     pub sessions: Vec<SessionView>,
     /// How many there are in all.
     pub total: u64,
+    /// Whether the person is told by mail of sign-ins in browsers that nobody knows.
+    pub is_told: bool,
 }
 
 impl SessionsPage {

@@ -76,6 +76,7 @@ fn sessions() -> SessionsPage {
         frame: frame(AccountPlace::Sessions),
         sessions: vec![session(true), session(false)],
         total: 60,
+        is_told: true,
     }
 }
 

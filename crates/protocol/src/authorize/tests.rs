@@ -51,6 +51,7 @@ fn session() -> Session {
         amr: Amr::of(AuthenticationMethod::Pwd),
         clients: Box::default(),
         predecessors: Default::default(),
+        by_time: Default::default(),
     }
 }
 

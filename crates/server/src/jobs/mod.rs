@@ -1,5 +1,5 @@
-//! Background jobs: adjust the clock, follow changes in the store, deliver mail, delete expired records, rotate keys,
-//! write and trim the audit log.
+//! Background jobs: adjust the clock, follow changes in the store, deliver mail, end sessions whose time is over, delete expired
+//! records, rotate keys, write and trim the audit log.
 //!
 //! Timers only start a job. What it does is decided by the injected clock.
 
@@ -7,6 +7,7 @@ mod clock;
 mod deliveries;
 mod follow;
 mod keys;
+mod session_ends;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -24,6 +25,8 @@ use symbolon_app::clock::SystemClock;
 
 const ADJUST_EVERY: Duration = Duration::from_secs(1);
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
+/// How often sessions are ended whose time is over, if a client is to be told.
+const END_EVERY: Duration = Duration::from_secs(5);
 /// How often wrong admin secrets are checked for an ended minute, which gets one record in the audit log.
 const SUM_UP_EVERY: Duration = Duration::from_secs(10);
 /// How often waiting deliveries are counted for `/metrics`.
@@ -65,6 +68,7 @@ pub fn spawn(app: Arc<App>, clock: Option<Arc<SystemClock>>, stopping: watch::Re
         every(period, stopping, move || job(Arc::clone(&app)))
     };
     tasks.spawn(on(SWEEP_EVERY, |app| Box::pin(async move { sweep(&*app.store, app.now()).await })));
+    tasks.spawn(on(END_EVERY, |app| Box::pin(async move { session_ends::end(&app).await })));
     tasks.spawn(on(SUM_UP_EVERY, |app| Box::pin(async move { app.audit.sum_up_refused_admins(app.now()) })));
     tasks.spawn(on(COUNT_EVERY, |app| Box::pin(async move { deliveries::count_waiting(&app).await })));
     tasks.spawn(on(KEYS_EVERY, |app| Box::pin(async move { keys::keep(&app).await })));

@@ -76,6 +76,7 @@ async fn page(call: &mut Call, person: &Person, notice: Option<AccountNotice>) -
         frame: person.frame(context, PLACE, notice),
         sessions,
         total: found.total,
+        is_told: person.user.email.is_some(),
     };
     person.page(context, status, page.render_for(&context.issuer.prefix, &context.issuer.brand()))
 }

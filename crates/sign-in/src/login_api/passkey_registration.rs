@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use symbolon_crypto::random;
 use symbolon_mail::Message;
-use symbolon_protocol::authenticator::AuthenticatorSet;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::UserId;
 use symbolon_protocol::refusal::Details;
@@ -195,8 +194,7 @@ impl Holder {
         let enrolled = app.store.authenticators(&issuer.id, &user.id).await?;
         if !is_fresh {
             let passwords = app.store.passwords_of(&issuer.id, std::slice::from_ref(&user.id)).await?;
-            let is_bare =
-                passwords.iter().all(Option::is_none) && enrolled.set == AuthenticatorSet::default();
+            let is_bare = passwords.iter().all(Option::is_none) && enrolled.set.is_empty();
             if !is_bare {
                 return Err(not_allowed());
             }

@@ -43,13 +43,13 @@ static ADD_TO_USER_LIST: LazyLock<Script> = LazyLock::new(|| {
 });
 
 /// One entry of a list, 32 bytes that sort by key: the session's key, route and expiry.
-struct ListEntry {
-    place: SessionPlace,
-    expires_at: u64,
+pub(super) struct ListEntry {
+    pub(super) place: SessionPlace,
+    pub(super) expires_at: u64,
 }
 
 impl ListEntry {
-    fn bytes(&self) -> [u8; 32] {
+    pub(super) fn bytes(&self) -> [u8; 32] {
         let mut bytes = [0; 32];
         let parts = [
             &self.place.key[..],
@@ -63,7 +63,7 @@ impl ListEntry {
         bytes
     }
 
-    fn parse(bytes: &[u8]) -> Option<Self> {
+    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let (key, rest) = bytes.split_first_chunk::<16>()?;
         let (generation, rest) = rest.split_first_chunk::<4>()?;
         let (shard, rest) = rest.split_first_chunk::<4>()?;
@@ -99,6 +99,9 @@ impl ClusterStore {
             self.add_to_user_list(issuer, place, session),
             self.add_to_issuer_list(issuer, place, session),
         );
+        if session.by_time.is_looked_at() {
+            self.note_end(place, session, session.ends_at(used_at)).await?;
+        }
         try_join(self.write_record(issuer, place, session, used_at), lists).await.map(drop)
     }
 
@@ -219,7 +222,7 @@ impl ClusterStore {
     ) -> Result<Vec<ListedSession>, StoreError> {
         let places = self.places_of_user(issuer, user).await?;
         let mut live = self.sessions_at(issuer, &places).await?;
-        live.retain(|(_, found)| found.session.expires_at > now);
+        live.retain(|(_, found)| found.ends_at() > now);
         Ok(live.into_iter().map(|(place, found)| self.listed(place, found)).collect())
     }
 
@@ -239,36 +242,37 @@ impl ClusterStore {
         now: Timestamp,
     ) -> Result<NextSessions, StoreError> {
         let limit = limit.clamp(1, 1_000) as usize;
-        let (live, next) = self.next_live(issuer, after, limit, now).await?;
+        let (mut live, next) = self.next_kept(issuer, after, limit).await?;
+        live.retain(|(_, found)| found.ends_at() > now);
         let items = live.into_iter().map(|(place, found)| self.listed(place, found)).collect();
         Ok(NextSessions { items: self.with_origins(issuer, items).await?, next })
     }
 
     /// As [`next_listed`](Self::next_listed), in the form in which sessions are exported: with their keys, and the last uses
-    /// as they are stored.
+    /// as they are stored, also those whose time is over and which are kept beyond `ended`.
     pub(crate) async fn next_found(
         &self,
         issuer: &IssuerId,
         after: Option<SessionCursor>,
         limit: usize,
-        now: Timestamp,
+        ended: Timestamp,
     ) -> Result<(Vec<Record>, Option<SessionCursor>), StoreError> {
-        let (live, next) = self.next_live(issuer, after, limit, now).await?;
+        let (mut kept, next) = self.next_kept(issuer, after, limit).await?;
+        kept.retain(|(_, found)| found.session.kept_until() > ended);
         let one = async |(place, found): (SessionPlace, StoredSession)| -> Result<Record, StoreError> {
             let origin = self.origin_at(issuer, place).await?;
             let StoredSession { session, used_at } = found;
             let (issuer, session) = (issuer.clone(), Box::new(session));
             Ok(Record::Session { issuer, key: place.key, session, used_at, origin })
         };
-        Ok((try_join_all(live.into_iter().map(one)).await?, next))
+        Ok((try_join_all(kept.into_iter().map(one)).await?, next))
     }
 
-    async fn next_live(
+    async fn next_kept(
         &self,
         issuer: &IssuerId,
         after: Option<SessionCursor>,
         limit: usize,
-        now: Timestamp,
     ) -> Result<(Vec<(SessionPlace, StoredSession)>, Option<SessionCursor>), StoreError> {
         let mut entries = Vec::new();
         let mut part = after.map_or(0, |after| slot_of_key(&after.0));
@@ -286,9 +290,7 @@ impl ClusterStore {
         let read_up_to = entries.get(limit.saturating_sub(1)).map(|last| last.place.key);
         entries.truncate(limit);
         let places: Vec<SessionPlace> = entries.iter().map(|entry| entry.place).collect();
-        let mut live = self.sessions_at(issuer, &places).await?;
-        live.retain(|(_, found)| found.session.expires_at > now);
-        Ok((live, read_up_to.map(SessionCursor)))
+        Ok((self.sessions_at(issuer, &places).await?, read_up_to.map(SessionCursor)))
     }
 
     /// Deletes every session in the issuers' lists, and the lists: what an unfinished import has left.
@@ -298,7 +300,7 @@ impl ClusterStore {
                 self.forget_part(&issuer.id, part).await?;
             }
         }
-        Ok(())
+        self.forget_ends().await
     }
 
     async fn forget_part(&self, issuer: &IssuerId, part: u32) -> Result<(), StoreError> {

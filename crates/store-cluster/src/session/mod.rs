@@ -5,6 +5,7 @@
 //! it, so that no failover brings the session back. It is completed even if the caller goes away.
 
 mod ending;
+mod ends;
 mod list;
 mod origin;
 mod record;
@@ -21,7 +22,8 @@ use symbolon_protocol::session::{Session, SessionId};
 use symbolon_protocol::session_origin::SessionOrigin;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::port::{
-    ListedSession, NextSessions, Page, PageRequest, SessionCursor, Sessions, oldest_sign_ins_beyond,
+    EndedSessions, ListedSession, NextSessions, Page, PageRequest, SessionCursor, Sessions,
+    oldest_sign_ins_beyond,
 };
 use symbolon_store::shard::{Route, ShardKind, record_key, session_of_sid};
 use symbolon_store::{Outcome, StoreError};
@@ -75,7 +77,7 @@ impl ClusterStore {
         let Some(found) = self.read_session(issuer, place).await? else { return Ok(None) };
         let tombstones = end.tombstones(issuer, &found.session);
         let rows = tombstones.iter().map(|tombstone| Row::of(issuer, tombstone));
-        let ended = Row::ended(self.ended(place, found.session.expires_at));
+        let ended = Row::ended(self.ended(place, found.session.kept_until()));
         if !self.ending(place).run(rows.chain([ended]).collect()).await? {
             return Ok(None);
         }
@@ -86,7 +88,8 @@ impl ClusterStore {
 
     fn listed(&self, place: SessionPlace, found: StoredSession) -> ListedSession {
         let used = self.uses.get(&place.key).map_or(found.used_at, |used| used.max(found.used_at));
-        ListedSession { session: Arc::new(found.session), last_used_at: used, origin: None }
+        let ends_at = found.ends_at();
+        ListedSession { session: Arc::new(found.session), last_used_at: used, ends_at, origin: None }
     }
 }
 
@@ -155,7 +158,7 @@ impl Sessions for ClusterStore {
         let place = self.session_place(issuer, id);
         let read = self.read_session(issuer, place);
         let found = self.measured(StoreKind::Session, place.route.shard, read).await?;
-        let Some(found) = found.filter(|found| found.session.expires_at > now) else {
+        let Some(found) = found.filter(|found| found.ends_at() > now) else {
             return Ok(Outcome::settled(None));
         };
         self.uses.note(&place.key, now);
@@ -172,11 +175,22 @@ impl Sessions for ClusterStore {
         issuer: &IssuerId,
         id: &SessionId,
         client: &ClientId,
+        is_told: bool,
     ) -> Result<Outcome<bool>, StoreError> {
         let _pass = self.gate.enter()?;
         let place = self.session_place(issuer, id);
-        let note = self.note_at(issuer, place, client);
+        let note = self.note_at(issuer, place, client, is_told);
         Ok(Outcome::settled(self.measured(StoreKind::Session, place.route.shard, note).await?))
+    }
+
+    async fn claim_ended_sessions(
+        &self,
+        now: Timestamp,
+        until: Timestamp,
+        limit: u32,
+    ) -> Result<EndedSessions, StoreError> {
+        let Ok(_pass) = self.gate.enter() else { return Ok(EndedSessions::default()) };
+        self.claim_ended(now, until, limit).await
     }
 
     async fn session_by_sid(
@@ -188,7 +202,7 @@ impl Sessions for ClusterStore {
         let Some(place) = self.sid_place(sid) else { return Ok(Outcome::settled(None)) };
         let read = self.read_session(issuer, place);
         let found = self.measured(StoreKind::Session, place.route.shard, read).await?;
-        let live = found.filter(|found| found.session.expires_at > now);
+        let live = found.filter(|found| found.ends_at() > now);
         Ok(Outcome::settled(live.map(|found| self.listed(place, found))))
     }
 

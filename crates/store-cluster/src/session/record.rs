@@ -7,7 +7,7 @@ use quick_cache::sync::Cache;
 use redis::Value;
 use serde::{Deserialize, Serialize};
 use symbolon_protocol::id::{ClientId, IssuerId};
-use symbolon_protocol::session::Session;
+use symbolon_protocol::session::{Session, USE_WRITTEN_EVERY};
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 use symbolon_store::shard::{Route, ShardKind};
@@ -16,9 +16,6 @@ use crate::one_time::time_to_live;
 use crate::redis::{Answered, Key, Script, ScriptCall, Tag};
 use crate::revocation::Ended;
 use crate::{ClusterStore, from_document, key_text, to_document};
-
-/// How often a session's last use is written, in milliseconds.
-const USE_WRITTEN_EVERY: u64 = 60_000;
 
 /// Sessions whose last use this node remembers.
 const USES_KEPT: usize = 100_000;
@@ -46,13 +43,15 @@ static USE: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// Replaces the document if it is still the one that was read, and returns nil; otherwise returns the record.
+/// Replaces the document if it is still the one that was read, and returns nil; otherwise returns the record. It is kept for as
+/// long as the third argument says, if that is not empty.
 static REPLACE: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local record = redis.call('GET', KEYS[1])
          if not record then return '' end
          if string.sub(record, 1, 1) ~= 'L' or string.sub(record, 15) ~= ARGV[1] then return record end
          redis.call('SET', KEYS[1], string.sub(record, 1, 14) .. ARGV[2], 'KEEPTTL')
+         if ARGV[3] ~= '' then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
          return false",
     )
 });
@@ -87,20 +86,30 @@ pub(super) struct StoredSession {
 impl StoredSession {
     /// Whether the last use must be stored again.
     pub(super) fn use_is_due(&self, now: Timestamp) -> bool {
-        now.millis().saturating_sub(self.used_at.millis()) >= USE_WRITTEN_EVERY
+        now.since(self.used_at) >= USE_WRITTEN_EVERY
+    }
+
+    /// When it ends by itself: the same on every node, because the use that was written counts.
+    pub(super) fn ends_at(&self) -> Timestamp {
+        self.session.ends_at(self.used_at)
     }
 }
 
 fn parse(issuer: &IssuerId, record: &[u8]) -> Result<Option<StoredSession>, StoreError> {
+    let found = parse_any(record)?.filter(|(own, _)| own == issuer);
+    Ok(found.map(|(_, found)| found))
+}
+
+/// The session of a record, whichever issuer's it is; `None` if it has ended.
+fn parse_any(record: &[u8]) -> Result<Option<(IssuerId, StoredSession)>, StoreError> {
     let Some((header, document)) =
         record.split_at_checked(HEADER).filter(|(header, _)| header.starts_with(b"L"))
     else {
         return Ok(None);
     };
     let used = header.get(1..).and_then(|used| std::str::from_utf8(used).ok()?.parse().ok()).unwrap_or(0);
-    let document: Document = from_document(document)?;
-    let own = document.issuer == *issuer;
-    Ok(own.then_some(StoredSession { session: document.session, used_at: Timestamp::from_millis(used) }))
+    let Document { issuer, session } = from_document(document)?;
+    Ok(Some((issuer, StoredSession { session, used_at: Timestamp::from_millis(used) })))
 }
 
 fn record(issuer: &IssuerId, session: &Session, used_at: Timestamp) -> Result<Vec<u8>, StoreError> {
@@ -151,7 +160,7 @@ impl ClusterStore {
         session: &Session,
         used_at: Timestamp,
     ) -> Result<(), StoreError> {
-        let life = time_to_live(session.expires_at, self.now()).to_string();
+        let life = time_to_live(session.kept_until(), self.now()).to_string();
         let record = record(issuer, session, used_at)?;
         let call = ScriptCall { keys: &[&self.session_key(place)], arguments: &[&record, life.as_bytes()] };
         self.redis.run_durably(&OPEN, call).await.map(drop)
@@ -168,6 +177,15 @@ impl ClusterStore {
             Some(Some(record)) => parse(issuer, record),
             _ => Ok(None),
         }
+    }
+
+    /// The session at a place, whichever issuer's it is.
+    pub(super) async fn read_any_session(
+        &self,
+        place: SessionPlace,
+    ) -> Result<Option<(IssuerId, StoredSession)>, StoreError> {
+        let records = self.read_records(place.route, &[place.key]).await?;
+        records.into_iter().flatten().next().map_or(Ok(None), |record| parse_any(&record))
     }
 
     /// The sessions of some keys of one shard, each if it is one of the issuer's.
@@ -227,16 +245,25 @@ impl ClusterStore {
         issuer: &IssuerId,
         place: SessionPlace,
         client: &ClientId,
+        is_told: bool,
     ) -> Result<bool, StoreError> {
         let Some(found) = self.read_session(issuer, place).await? else { return Ok(false) };
-        let mut session = found.session;
+        let (ends_at, mut session) = (found.ends_at(), found.session);
         loop {
             let seen = to_document(&DocumentRef { issuer, session: &session })?;
-            if !session.note(client) {
+            let was_told = session.by_time.is_told();
+            if !session.note(client, is_told) {
                 return Ok(false);
             }
+            let begins = session.by_time.is_told() && !was_told;
+            let life = if begins {
+                self.note_end(place, &session, ends_at).await?;
+                time_to_live(session.kept_until(), self.now()).to_string()
+            } else {
+                String::new()
+            };
             let noted = to_document(&DocumentRef { issuer, session: &session })?;
-            let arguments = [seen.as_bytes(), noted.as_bytes()];
+            let arguments = [seen.as_bytes(), noted.as_bytes(), life.as_bytes()];
             let call = ScriptCall { keys: &[&self.session_key(place)], arguments: &arguments };
             let changed: Option<Vec<u8>> = self.redis.run_durably(&REPLACE, call).await?.read()?;
             // Otherwise another request has changed or ended the session meanwhile.

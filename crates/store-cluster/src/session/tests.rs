@@ -27,6 +27,7 @@ fn session(store: &ClusterStore, number: u64) -> (SessionId, Session) {
         amr: Amr::of(AuthenticationMethod::Pwd),
         clients: Box::default(),
         predecessors: Default::default(),
+        by_time: Default::default(),
     };
     (id, session)
 }
@@ -37,7 +38,7 @@ async fn a_late_copy_of_what_opened_a_session_does_not_bring_it_back() {
     let (id, opened) = session(&store, 1);
     drop(store.open_session(&issuer, &id, opened.clone()).await.unwrap());
     let client = ClientId::parse("app").unwrap();
-    drop(store.note_client(&issuer, &id, &client).await.unwrap());
+    drop(store.note_client(&issuer, &id, &client, false).await.unwrap());
 
     drop(store.open_session(&issuer, &id, opened.clone()).await.unwrap());
     let found = store.session(&issuer, &id, NOW).await.unwrap().in_memory().unwrap();

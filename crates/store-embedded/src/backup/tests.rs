@@ -76,6 +76,7 @@ fn session(user: &str, id: &SessionId) -> Session {
         amr: Amr::default(),
         clients: Box::default(),
         predecessors: Default::default(),
+        by_time: Default::default(),
     }
 }
 

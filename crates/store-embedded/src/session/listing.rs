@@ -21,14 +21,20 @@ use crate::{EmbeddedStore, decode, failed};
 const MOST_LOOKED_AT: usize = 4_096;
 
 impl Stored {
-    fn read(value: &[u8]) -> Result<Self, StoreError> {
+    pub(super) fn read(value: &[u8]) -> Result<Self, StoreError> {
         let (_, record) =
             split_value(value).ok_or_else(|| StoreError::Failed("a session is cut short".into()))?;
         decode(record)
     }
 
+    /// When it ends by itself.
+    pub(super) fn ends_at(&self) -> Timestamp {
+        self.session.ends_at(self.used_at)
+    }
+
     pub(super) fn listed(self) -> ListedSession {
-        ListedSession { session: Arc::new(self.session), last_used_at: self.used_at, origin: None }
+        let (ends_at, last_used_at) = (self.ends_at(), self.used_at);
+        ListedSession { session: Arc::new(self.session), last_used_at, ends_at, origin: None }
     }
 }
 
@@ -109,7 +115,7 @@ impl EmbeddedStore {
         now: Timestamp,
     ) -> Result<Vec<Stored>, StoreError> {
         let mut live = self.stored_sessions(keys).await?;
-        live.retain(|stored| stored.session.expires_at > now);
+        live.retain(|stored| stored.ends_at() > now);
         Ok(live)
     }
 
@@ -154,7 +160,7 @@ impl EmbeddedStore {
             for (looked_at, record) in scan.enumerate() {
                 let (key, value) = record.map_err(failed)?;
                 let stored = Stored::read(&value)?;
-                if stored.issuer == issuer && stored.session.expires_at > now {
+                if stored.issuer == issuer && stored.ends_at() > now {
                     let own = key.first_chunk::<16>();
                     let entry = own.map(|own| user_key(&issuer, &stored.session.user, own));
                     let origin = entry.map(|entry| noted_at(journal, &entry)).transpose()?.flatten();

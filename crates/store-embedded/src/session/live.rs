@@ -4,13 +4,10 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 use symbolon_protocol::id::IssuerId;
-use symbolon_protocol::session::Session;
+use symbolon_protocol::session::{Session, USE_WRITTEN_EVERY};
 use symbolon_protocol::time::Timestamp;
 
 use crate::resident::Ends;
-
-/// How often a session's last use is written, in seconds.
-const USE_WRITTEN_EVERY: u64 = 60;
 
 /// A session in memory: two words.
 pub(crate) struct Live {
@@ -22,7 +19,7 @@ pub(crate) struct Live {
 
 impl Ends for Live {
     fn ends_at(&self) -> Timestamp {
-        self.session.expires_at
+        self.session.ends_at(Timestamp::from_seconds(self.written_use.into()))
     }
 }
 
@@ -33,7 +30,7 @@ impl Live {
 
     /// Whether a use is to be written.
     pub(super) fn use_is_due(&self, now: Timestamp) -> bool {
-        now.seconds().saturating_sub(self.written_use.into()) >= USE_WRITTEN_EVERY
+        now.seconds().saturating_sub(self.written_use.into()) >= USE_WRITTEN_EVERY.as_secs()
     }
 
     /// Notes that a use was written.

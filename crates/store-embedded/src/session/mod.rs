@@ -1,5 +1,6 @@
 //! Sessions: kept in memory in front of the journal. An answer is sent only when what it rests on is durable.
 
+mod ends;
 mod listing;
 mod live;
 
@@ -15,13 +16,14 @@ use symbolon_protocol::session::{Session, SessionId};
 use symbolon_protocol::session_origin::SessionOrigin;
 use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
 use symbolon_store::port::{
-    ListedSession, NextSessions, Page, PageRequest, SessionCursor, Sessions, oldest_sign_ins_beyond,
+    EndedSessions, ListedSession, NextSessions, Page, PageRequest, SessionCursor, Sessions,
+    oldest_sign_ins_beyond,
 };
 use symbolon_store::shard::{Route, ShardKind, record_key, session_of_sid};
 use symbolon_store::{Outcome, StoreError};
 
 use crate::journal::{CommitNumber, Journal, Op, Table, split_value};
-use crate::resident::{Entry, Known};
+use crate::resident::{Ends, Entry, Known};
 use crate::sharded::{Key, slot_of_key};
 use crate::{EmbeddedStore, decode, put_record};
 
@@ -48,7 +50,7 @@ struct StoredRef<'a> {
 
 fn put(issuer: &IssuerId, key: &Key, session: &Session, used_at: Timestamp) -> Result<Op, StoreError> {
     let record = StoredRef { issuer, used_at, session };
-    put_record(Table::Sessions, key, session.expires_at.millis(), &record)
+    put_record(Table::Sessions, key, session.kept_until().millis(), &record)
 }
 
 /// `SessionsOfUser` is keyed by user, then session: one scan finds all sessions of a user.
@@ -74,7 +76,7 @@ pub(crate) fn opened(
     session: &Session,
     used_at: Timestamp,
     origin: Option<&SessionOrigin>,
-) -> Result<[Op; 2], StoreError> {
+) -> Result<impl Iterator<Item = Op> + use<>, StoreError> {
     let by_user = match origin {
         Some(origin) => with_origin(issuer, key, session, origin)?,
         None => {
@@ -82,7 +84,9 @@ pub(crate) fn opened(
             Op::put(Table::SessionsOfUser, &user_key(issuer, &session.user, key), end, &[])
         }
     };
-    Ok([put(issuer, key, session, used_at)?, by_user])
+    let is_looked_at = session.by_time.is_looked_at();
+    let look = is_looked_at.then(|| ends::look_at(session, key, session.ends_at(used_at)));
+    Ok([put(issuer, key, session, used_at)?, by_user].into_iter().chain(look))
 }
 
 /// Puts a client on a session's list. Returns whether it was new there, and the commit to wait for in both cases.
@@ -91,14 +95,19 @@ fn note(
     issuer: &IssuerId,
     key: &Key,
     entry: &mut Entry<Live>,
-    client: &ClientId,
+    (client, is_told): (&ClientId, bool),
 ) -> Result<(bool, CommitNumber), StoreError> {
     let Some(live) = entry.value.as_mut().filter(|live| !live.session.clients.contains(client)) else {
         return Ok((false, entry.commit));
     };
+    live.note_written_use(entry.used_at);
     let session = Arc::make_mut(&mut live.session);
-    session.note(client);
-    entry.commit = journal.append([put(issuer, key, session, entry.used_at)?]);
+    let was_told = session.by_time.is_told();
+    session.note(client, is_told);
+    let look = (session.by_time.is_told() && !was_told)
+        .then(|| ends::look_at(session, key, session.ends_at(entry.used_at)));
+    let record = put(issuer, key, session, entry.used_at)?;
+    entry.commit = journal.append([record].into_iter().chain(look));
     Ok((true, entry.commit))
 }
 
@@ -266,9 +275,11 @@ impl Sessions for EmbeddedStore {
         let place = self.session_route(issuer, id);
         let found = self.with_session(place, |known| match known {
             Known::Live(entry) => {
-                entry.used_at = now;
                 let commit = entry.commit;
-                let Some(live) = &mut entry.value else { return (None, commit) };
+                let Some(live) = entry.value.as_mut().filter(|live| live.ends_at() > now) else {
+                    return (None, commit);
+                };
+                entry.used_at = now;
                 if live.use_is_due(now) && self.journal.writable() {
                     live.note_written_use(now);
                     // Nobody waits for this write: the time of the last use is not worth a delay of the answer.
@@ -282,7 +293,7 @@ impl Sessions for EmbeddedStore {
             Known::Absent(_) => (None, CommitNumber::LOADED),
         });
         let (session, commit) = found.await?.unwrap_or((None, CommitNumber::LOADED));
-        Ok(self.outcome(session.filter(|session| session.expires_at > now), commit))
+        Ok(self.outcome(session, commit))
     }
 
     async fn note_client(
@@ -290,16 +301,26 @@ impl Sessions for EmbeddedStore {
         issuer: &IssuerId,
         id: &SessionId,
         client: &ClientId,
+        is_told: bool,
     ) -> Result<Outcome<bool>, StoreError> {
         self.check_writable()?;
         let place = self.session_route(issuer, id);
         let noted = self.with_session(place, |known| match known {
-            Known::Live(entry) => note(&self.journal, issuer, &place.1, entry, client),
+            Known::Live(entry) => note(&self.journal, issuer, &place.1, entry, (client, is_told)),
             Known::Ended(commit) => Ok((false, commit)),
             Known::Absent(_) => Ok((false, CommitNumber::LOADED)),
         });
         let (noted, commit) = noted.await?.unwrap_or(Ok((false, CommitNumber::LOADED)))?;
         Ok(self.outcome(noted, commit))
+    }
+
+    async fn claim_ended_sessions(
+        &self,
+        now: Timestamp,
+        until: Timestamp,
+        limit: u32,
+    ) -> Result<EndedSessions, StoreError> {
+        self.claim_ended(now, until, limit).await
     }
 
     async fn session_by_sid(
@@ -315,15 +336,17 @@ impl Sessions for EmbeddedStore {
                 let live = entry.value.as_ref().filter(|live| live.issuer == own);
                 // Another issuer's session counts as none, and its changes are not waited for.
                 live.map_or((None, CommitNumber::LOADED), |live| {
-                    let session = Arc::clone(&live.session);
-                    (Some(ListedSession { session, last_used_at: entry.used_at, origin: None }), entry.commit)
+                    let (session, ends_at) = (Arc::clone(&live.session), live.ends_at());
+                    let listed =
+                        ListedSession { session, last_used_at: entry.used_at, ends_at, origin: None };
+                    (Some(listed), entry.commit)
                 })
             }
             Known::Ended(commit) => (None, commit),
             Known::Absent(_) => (None, CommitNumber::LOADED),
         });
         let (found, commit) = found.await?.unwrap_or((None, CommitNumber::LOADED));
-        Ok(self.outcome(found.filter(|found| found.session.expires_at > now), commit))
+        Ok(self.outcome(found.filter(|found| found.ends_at > now), commit))
     }
 
     async fn end_session(

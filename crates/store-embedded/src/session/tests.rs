@@ -27,6 +27,7 @@ fn session(issuer: &IssuerId, id: &SessionId, user: &str) -> Session {
         amr: Amr::default(),
         clients: Box::default(),
         predecessors: Vec::from(["a", "b"].map(Sid::trusted)).into(),
+        by_time: Default::default(),
     }
 }
 

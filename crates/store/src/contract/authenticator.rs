@@ -51,6 +51,7 @@ pub(crate) fn full(now: Timestamp) -> AuthenticatorSet {
     AuthenticatorSet {
         passkeys: vec![passkey("a", now), Passkey { last_used_at: None, ..passkey("b", now) }],
         totp: Some(Totp { secret: "sealed".to_owned(), added_at: now, last_step: 60_000_000 }),
+        has_signed_in: true,
         ..codes(3)
     }
 }

@@ -38,7 +38,7 @@ async fn hot_state_survives(back_end: &dyn BackEnd) {
     for (n, id) in ids.iter().enumerate() {
         match n % 3 {
             0 => assert!(told(store.end_session(issuer, id, &with_tokens(*now)).await).await.is_some()),
-            1 => assert!(told(store.note_client(issuer, id, &app).await).await),
+            1 => assert!(told(store.note_client(issuer, id, &app, false).await).await),
             _ => {}
         }
     }

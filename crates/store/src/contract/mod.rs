@@ -39,6 +39,7 @@ pub mod revocation;
 pub mod role;
 pub mod sample;
 pub mod session;
+pub mod session_end;
 pub mod shards;
 pub mod transfer;
 pub mod user;
@@ -98,7 +99,7 @@ macro_rules! contract_tests {
         $crate::contract_tests! {
             $($then)*;
             assertion attribute audit authenticator challenge client code consent delivery durability email_code entitlement
-            given_role group identity invitation issuer logo membership refresh_token revocation role session shards user
+            given_role group identity invitation issuer logo membership refresh_token revocation role session session_end shards user
         }
     };
     (@tests |$name:ident| $back_end:expr; $($kind:ident)*) => {

@@ -205,6 +205,7 @@ pub fn session(issuer: &IssuerId, id: &SessionId, user: &str, now: Timestamp) ->
         amr: Amr::of(AuthenticationMethod::Pwd),
         clients: Box::default(),
         predecessors: Default::default(),
+        by_time: Default::default(),
     }
 }
 

@@ -34,12 +34,12 @@ async fn lives_until_it_ends(back_end: &dyn BackEnd) {
     let id = draw_session(&**store, &scene.random);
     let (client, user) = (ClientId::parse("client").unwrap(), UserId::parse("user").unwrap());
     assert!(told(store.session(issuer, &id, *now).await).await.is_none());
-    assert!(!told(store.note_client(issuer, &id, &client).await).await);
+    assert!(!told(store.note_client(issuer, &id, &client, false).await).await);
     let opened = session(issuer, &id, "user", *now);
     told(store.open_session(issuer, &id, opened.clone()).await).await;
     assert_eq!(told(store.session(issuer, &id, *now).await).await.as_deref(), Some(&opened));
-    assert!(told(store.note_client(issuer, &id, &client).await).await);
-    assert!(!told(store.note_client(issuer, &id, &client).await).await);
+    assert!(told(store.note_client(issuer, &id, &client, false).await).await);
+    assert!(!told(store.note_client(issuer, &id, &client, false).await).await);
     // A use that is written keeps the session's other members.
     store.sweep(*now + 5 * MINUTE).await.unwrap();
     let found = told(store.session(issuer, &id, *now + 5 * MINUTE).await).await.expect("live");
@@ -105,7 +105,7 @@ async fn is_listed_with_where_it_began(back_end: &dyn BackEnd) {
     // A use that is written, and another client, take nothing away.
     store.sweep(*now + 5 * MINUTE).await.unwrap();
     told(store.session(issuer, &ids[0], *now + 5 * MINUTE).await).await.expect("live");
-    told(store.note_client(issuer, &ids[0], &ClientId::parse("client").unwrap()).await).await;
+    told(store.note_client(issuer, &ids[0], &ClientId::parse("client").unwrap(), false).await).await;
     assert_eq!(listed().await, [Some(origin.clone()), None]);
     told(store.end_session(issuer, &ids[0], &with_tokens(*now)).await).await.expect("live until now");
     store.note_origin(issuer, &one, &origin).await.unwrap();
@@ -120,7 +120,7 @@ async fn belongs_to_one_issuer(back_end: &dyn BackEnd) {
     told(store.open_session(issuer, &id, session(issuer, &id, "user", *now)).await).await;
     let sid = sid_of(issuer, &id);
     assert!(told(store.session(other, &id, *now).await).await.is_none());
-    assert!(!told(store.note_client(other, &id, &client).await).await);
+    assert!(!told(store.note_client(other, &id, &client, false).await).await);
     assert!(told(store.end_session(other, &id, &with_tokens(*now)).await).await.is_none());
     assert!(told(store.end_session_by_sid(other, sid.as_str(), &with_tokens(*now)).await).await.is_none());
     assert_eq!(told(store.end_sessions_of(other, &user, &with_tokens(*now)).await).await, 0);
@@ -392,7 +392,7 @@ async fn notes_a_client_for_one_racer(back_end: &dyn BackEnd) {
     race_for_one("note_client", |round, _| {
         let (store, issuer, id) = (Arc::clone(&scene.store), scene.issuer.clone(), ids[round].clone());
         let client = ClientId::parse("client").unwrap();
-        async move { told(store.note_client(&issuer, &id, &client).await).await }
+        async move { told(store.note_client(&issuer, &id, &client, false).await).await }
     })
     .await;
 }

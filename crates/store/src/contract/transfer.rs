@@ -461,7 +461,7 @@ async fn plant_sessions(scene: &Scene) -> (Vec<SessionId>, Vec<SessionId>) {
     ids.push(SessionId::new(format!("foreign-{}", ids[0].expose())));
     for id in &ids {
         told(store.open_session(one, id, session(one, id, "ann", *now)).await).await;
-        assert!(told(store.note_client(one, id, &app).await).await);
+        assert!(told(store.note_client(one, id, &app, true).await).await);
     }
     let ended = ids.split_off(9);
     for id in &ended {
@@ -470,7 +470,7 @@ async fn plant_sessions(scene: &Scene) -> (Vec<SessionId>, Vec<SessionId>) {
     ids.push(SessionId::new(format!("alien-{}", ids[0].expose())));
     let foreign = &ids[9];
     told(store.open_session(one, foreign, session(one, foreign, "ann", *now)).await).await;
-    assert!(told(store.note_client(one, foreign, &app).await).await);
+    assert!(told(store.note_client(one, foreign, &app, false).await).await);
     (ids, ended)
 }
 
@@ -556,7 +556,10 @@ async fn refuses_writes(scene: &Scene, seeded: &Seeded) {
         ("transaction", store.replace_challenge(one, "tx", [1].into(), *now + HOUR, *now).await.err()),
         ("session", store.open_session(one, &id, session(one, &id, "ann", *now)).await.err()),
         ("end", store.end_session(one, &seeded.live[0], &with_tokens(*now)).await.err()),
-        ("client of a session", store.note_client(one, &seeded.live[0], &ann_s_other_client()).await.err()),
+        (
+            "client of a session",
+            store.note_client(one, &seeded.live[0], &ann_s_other_client(), false).await.err(),
+        ),
         ("family", store.rotate(one, family_id, &rotation(begun.version, *now)).await.err()),
         ("revocation", store.revoke(one, &[token]).await.err()),
         ("assertion", store.use_assertion(one, &assertion_use(&app, &jti, *now)).await.err()),

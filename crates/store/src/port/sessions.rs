@@ -30,7 +30,20 @@ pub fn oldest_sign_ins_beyond(live: Vec<ListedSession>, keep: u32) -> Vec<Listed
     sign_ins
 }
 
+/// Some sessions whose time is over.
+#[derive(Debug, Default)]
+pub struct EndedSessions {
+    /// The sessions, each with its issuer.
+    pub sessions: Vec<(IssuerId, Arc<Session>)>,
+    /// Whether more may be over.
+    pub more: bool,
+}
+
 /// Sessions. Durable before the answer.
+///
+/// A session is live until it [ends by itself](Session::ends_at), by the last use that was written, or is ended. One whose time
+/// is over is kept until [`Session::kept_until`] and for [`KEPT_AFTER_END`](symbolon_protocol::time::KEPT_AFTER_END) after that, and
+/// can still be ended.
 #[async_trait]
 pub trait Sessions: Send + Sync {
     /// Opens a session.
@@ -60,20 +73,35 @@ pub trait Sessions: Send + Sync {
         issuer: &IssuerId,
         session: &Session,
     ) -> Result<Option<SessionOrigin>, StoreError>;
-    /// The live session of an id. Notes its use (kept in memory, written at most once a minute).
+    /// The live session of an id. Notes its use: kept in memory, written at most once a minute
+    /// ([`USE_WRITTEN_EVERY`](symbolon_protocol::session::USE_WRITTEN_EVERY)). Of one whose time is over none is noted.
     async fn session(
         &self,
         issuer: &IssuerId,
         id: &SessionId,
         now: Timestamp,
     ) -> Result<Outcome<Option<Arc<Session>>>, StoreError>;
-    /// Puts a client on the session's list; true if it was not on it before.
+    /// Puts a client on the session's list; true if it was not on it before. `is_told`: the client is to be told when the session
+    /// ends by itself ([`claim_ended_sessions`](Self::claim_ended_sessions)); one that is on the list already stays as it is.
     async fn note_client(
         &self,
         issuer: &IssuerId,
         id: &SessionId,
         client: &ClientId,
+        is_told: bool,
     ) -> Result<Outcome<bool>, StoreError>;
+    /// Sessions whose time is over, which nobody has ended, and which [must be looked
+    /// at](symbolon_protocol::session::EndByTime::is_looked_at): a client is to be told, or they were idle: each for this
+    /// caller alone until `until`, after which it is given again if it was not ended meanwhile. The claim is written when this
+    /// returns. It may be lost with a primary of the cluster: then a session is given again before `until`. At most `limit` (1 to
+    /// 1,000), and the work is bounded: there may be fewer although more follow. A session is kept for that until
+    /// [`Session::kept_until`]. While nothing may be written there is none.
+    async fn claim_ended_sessions(
+        &self,
+        now: Timestamp,
+        until: Timestamp,
+        limit: u32,
+    ) -> Result<EndedSessions, StoreError>;
     /// The live session of a `sid`, for callers that do not have its id. Does not count as a use.
     async fn session_by_sid(
         &self,

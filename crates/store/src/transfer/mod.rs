@@ -245,7 +245,7 @@ impl Record {
     #[must_use]
     pub fn ends_at(&self) -> Option<Timestamp> {
         match self {
-            Self::Session { session, .. } => Some(session.expires_at),
+            Self::Session { session, .. } => Some(session.kept_until()),
             Self::Family(_, family) => Some(family.ends_at()),
             Self::Revocation(_, tombstone) => Some(tombstone.expires_at),
             Self::Assertion(_, until) | Self::EmailCode(_, until, _) => Some(*until),

@@ -24,6 +24,7 @@ pub(crate) fn enrol(server: &TestServer, user: &str) -> Vec<String> {
         passkeys: vec![passkey(1, Some(now + Duration::from_secs(1))), passkey(2, None)],
         totp: Some(Totp { secret: "the sealed secret".to_owned(), added_at: now, last_step: 59_000_001 }),
         recovery_codes: vec![code(1), code(2)],
+        has_signed_in: false,
     };
     let (issuer, user, store) = (IssuerId::default_issuer(), UserId::trusted(user), &server.app.store);
     let enrolled = server.block_on(store.authenticators(&issuer, &user)).unwrap();

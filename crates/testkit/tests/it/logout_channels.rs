@@ -2,6 +2,7 @@
 
 mod application;
 mod back_channel;
+mod by_time;
 mod delivery;
 mod front_channel;
 mod session_management;

@@ -66,8 +66,15 @@ fn subject_token_types() -> Value {
 }
 
 pub(super) fn settings() -> Schemas {
-    let lifetimes =
-        ["code", "access_token", "id_token", "refresh_token_idle", "refresh_token_absolute", "session"];
+    let lifetimes = [
+        "code",
+        "access_token",
+        "id_token",
+        "refresh_token_idle",
+        "refresh_token_absolute",
+        "session",
+        "session_idle",
+    ];
     let settings = object(
         &[],
         &[

@@ -169,6 +169,7 @@ fn session_of(user: &str) -> Session {
         amr: Amr::default(),
         clients: Box::default(),
         predecessors: Default::default(),
+        by_time: Default::default(),
     }
 }
 

@@ -150,11 +150,14 @@ fn beside_a_generator_either_is_taken() {
 fn enrolled_beside(scene: &Scene) -> crate::second_factor::Phone {
     let (issuer, user) = (IssuerId::default_issuer(), UserId::trusted("other"));
     let store = &scene.server.app.store;
+    // That they have signed in is noted in the same record, after the answer.
+    scene.server.settle();
     let before = scene.server.block_on(store.authenticators(&issuer, &user)).unwrap();
     let bare = symbolon_protocol::authenticator::AuthenticatorSet::default();
     let written = scene.server.block_on(store.put_authenticators(&issuer, &user, before.revision, &bare));
     assert_eq!(written.unwrap(), AuthenticatorUpdate::Written);
     let phone = enrolled(scene);
+    scene.server.settle();
     let mut both = scene.server.block_on(store.authenticators(&issuer, &user)).unwrap();
     both.set.passkeys = before.set.passkeys;
     let written = scene.server.block_on(store.put_authenticators(&issuer, &user, both.revision, &both.set));

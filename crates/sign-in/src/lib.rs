@@ -50,6 +50,7 @@ mod second_factor_attempt;
 mod second_factor_page;
 mod second_factor_setup;
 mod select_account;
+mod second_factor_policy;
 mod select_account_page;
 mod session_begin;
 mod session_end;

@@ -63,6 +63,7 @@ mod roles;
 mod safety;
 mod second_factor;
 mod settings;
+mod second_factor_roles;
 mod sign_in;
 mod sign_in_limits;
 mod spec_map;

@@ -290,6 +290,7 @@ password_optional_hint = Sie können dieses Feld leer lassen: Dann melden Sie si
 password_too_short = Dieses Passwort ist zu kurz: Es braucht mindestens 8 Zeichen.
 password_too_long = Dieses Passwort ist zu lang.
 password_common = Dieses Passwort verwenden so viele Menschen, dass es als erstes erraten wird. Wählen Sie ein anderes.
+password_breached = Dieses Passwort steht in einer Liste von Passwörtern, die bei anderen Diensten gestohlen wurden; andere kennen es also. Das heißt nicht, dass Ihnen hier etwas geschehen ist. Wählen Sie ein anderes, und ändern Sie es überall, wo Sie es sonst verwenden.
 password_own_name = Dieses Passwort ist Ihr eigener Name oder Ihre Adresse. Wählen Sie ein anderes.
 form_expired = Diese Seite war veraltet. Bitte senden Sie sie noch einmal; Ihr Browser muss dafür Cookies annehmen.
 begin_again = Neu beginnen

@@ -306,6 +306,7 @@ password_optional_hint = You may leave this empty: then you sign in by what is s
 password_too_short = This password is too short: it needs at least 8 characters.
 password_too_long = This password is too long.
 password_common = This password is used by so many people that it is guessed first. Choose another one.
+password_breached = This password stands in a list of passwords that were stolen from other services, so others know it. It does not say that anything happened to you here. Choose another one, and change it wherever else you use it.
 password_own_name = This password is your own name or address. Choose another one.
 form_expired = This page was out of date. Please send it again; your browser has to accept cookies for it.
 begin_again = Begin again

@@ -290,6 +290,7 @@ password_optional_hint = Puede dejar este campo vacío: entonces iniciará sesi�
 password_too_short = Esta contraseña es demasiado corta: necesita al menos 8 caracteres.
 password_too_long = Esta contraseña es demasiado larga.
 password_common = Tanta gente usa esta contraseña que es de las primeras que se prueban. Elija otra.
+password_breached = Esta contraseña figura en una lista de contraseñas robadas a otros servicios, así que otras personas la conocen. No significa que aquí le haya ocurrido algo. Elija otra y cámbiela en los demás sitios donde la use.
 password_own_name = Esta contraseña es su propio nombre o su dirección. Elija otra.
 form_expired = Esta página había caducado. Vuelva a enviarla; su navegador debe aceptar cookies.
 begin_again = Empezar de nuevo

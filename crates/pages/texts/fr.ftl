@@ -290,6 +290,7 @@ password_optional_hint = Vous pouvez laisser ce champ vide : vous vous connecter
 password_too_short = Ce mot de passe est trop court : il lui faut au moins 8 caractères.
 password_too_long = Ce mot de passe est trop long.
 password_common = Ce mot de passe est utilisé par tant de personnes qu’il est deviné en premier. Choisissez-en un autre.
+password_breached = Ce mot de passe figure dans une liste de mots de passe volés à d’autres services : d’autres le connaissent donc. Cela ne veut pas dire qu’il vous soit arrivé quelque chose ici. Choisissez-en un autre, et changez-le partout où vous l’utilisez.
 password_own_name = Ce mot de passe est votre propre nom ou votre adresse. Choisissez-en un autre.
 form_expired = Cette page n’était plus à jour. Veuillez la renvoyer ; votre navigateur doit accepter les cookies.
 begin_again = Recommencer

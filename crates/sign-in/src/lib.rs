@@ -9,6 +9,7 @@ mod authorize;
 mod branding;
 mod browser_accounts;
 mod check_session;
+mod chosen_password;
 mod code_attempt;
 mod consent;
 mod consent_page;

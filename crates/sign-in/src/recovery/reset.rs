@@ -17,7 +17,8 @@ use symbolon_protocol::user::{PasswordHash, User};
 use super::ask::status;
 use super::{PATH, RESET, SealedLink};
 use crate::after_answer::{mail_language, queue};
-use crate::code_attempt::password_fault;
+use crate::chosen_password;
+use crate::interaction::PendingAuthorization;
 use crate::login_page::append;
 use crate::notice_page::notice;
 use crate::onward;
@@ -116,7 +117,7 @@ async fn attempt(
     code: &str,
 ) -> Result<Result<bool, RecoveryError>, Failure> {
     let Context { app, issuer, remote, .. } = context;
-    if let Some(fault) = password_fault(password.expose(), &link.user) {
+    if let Some(fault) = chosen_password::fault(context, &password, &link.user).await? {
         return Ok(Err(RecoveryError::Password(fault)));
     }
     let name = link.user.email.clone().unwrap_or_default();

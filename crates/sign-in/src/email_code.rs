@@ -91,7 +91,8 @@ async fn send(call: &mut Call, form: LoginForm) -> Result<Response, Failure> {
     let from =
         RequestingBrowser { browser: interaction.browser.digest(), pending: interaction.pending.clone() };
     let page = interaction.language;
-    let request = CodeRequest { context, name, by_address_alone: false, page, new };
+    let client = interaction.pending.client_id();
+    let request = CodeRequest { context, name, by_address_alone: false, page, client, new };
     request.mail_after_answer(|request, user| mail_for(request, user, from)).await;
     let mut response = email_code_page::ask(call, &interaction, Page::Other).await?;
     response.headers_mut().extend(cookie.map(|cookie| (header::SET_COOKIE, cookie)));

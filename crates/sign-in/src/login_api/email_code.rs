@@ -57,7 +57,8 @@ pub(super) async fn send(call: &mut Call) -> Result<Response, Failure> {
     let new = new.map_err(|error| Failure::Internal(error.to_string()))?;
     let cookie = remember(&call.context, &new);
     let (context, name) = (call.context.clone(), address.to_owned());
-    let asked = CodeRequest { context, name, by_address_alone: true, page: call.language(), new };
+    let page = call.language();
+    let asked = CodeRequest { context, name, by_address_alone: true, page, client: None, new };
     asked.mail_after_answer(|asked, user| mail_to(user, asked.page, &asked.new.code, LIVES)).await;
     let mut response = ok(Map::from_iter([("success".to_owned(), true.into())]));
     response.headers_mut().extend(cookie.map(|cookie| (header::SET_COOKIE, cookie)));

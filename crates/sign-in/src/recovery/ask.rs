@@ -5,6 +5,7 @@ use http::{HeaderValue, StatusCode, header};
 use symbolon_crypto::secret::SecretString;
 use symbolon_mail::{Language as MailLanguage, Mail, Message};
 use symbolon_pages::{ForgotPasswordPage, Notice, RecoveryError};
+use symbolon_protocol::id::ClientId;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::Reason;
 use symbolon_protocol::sign_in::recovery::{LIVES, RecoveryLink};
@@ -99,7 +100,7 @@ impl RecoveryRequest {
         let found = app.store.user_by_login(&issuer.id, &self.name).await?;
         let Some((user, hash)) = found else {
             if let Some(mail) = unknown_account::mail(&self.context, &self.name, self.language) {
-                queue(&self.context, &mail).await;
+                queue(&self.context, &Mail { client: self.client(), ..mail }).await;
             }
             return Ok(());
         };
@@ -111,12 +112,17 @@ impl RecoveryRequest {
         let Some(url) = self.url(link) else { return Ok(()) };
         let minutes = u32::try_from(LIVES.as_secs() / 60).unwrap_or(u32::MAX);
         let message = Message::ResetPassword { url, minutes };
-        queue(&self.context, &Mail { to, language: self.language, user: Some(user.id.clone()), message })
-            .await;
+        let (language, user, client) = (self.language, Some(user.id.clone()), self.client());
+        queue(&self.context, &Mail { to, language, user, client, message }).await;
         Ok(())
     }
 
     /// The link, with what the person wants to sign in for unless it would be too long.
+    /// The client whose request they came from.
+    fn client(&self) -> Option<ClientId> {
+        self.authorization.as_ref()?.client_id()
+    }
+
     fn url(&self, link: RecoveryLink) -> Option<SecretString> {
         let issuer = &self.context.issuer;
         let whole = SealedLink { link: link.clone(), authorization: self.authorization.clone() };

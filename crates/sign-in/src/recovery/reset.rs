@@ -102,6 +102,7 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
         to: link.user.email.clone().unwrap_or_default(),
         language: mail_language(call.language(), link.user.profile.locale.as_deref()),
         user: Some(link.user.id.clone()),
+        client: link.contents.authorization.as_ref().and_then(PendingAuthorization::client_id),
         message: Message::PasswordChanged { at: context.app.now() },
     };
     queue(&context, &mail).await;

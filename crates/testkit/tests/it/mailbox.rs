@@ -13,6 +13,8 @@ pub(crate) struct Mail {
     pub(crate) head: String,
     pub(crate) text: String,
 }
+    /// The whole mail as it came, with the soft line breaks of quoted-printable taken out.
+    pub(crate) raw: String,
 
 impl Mail {
     fn of(raw: &str) -> Self {
@@ -26,7 +28,7 @@ impl Mail {
         let body = rest.split(&format!("\n--{boundary}")).next().expect("a body");
         let is_quoted = part_head.contains("quoted-printable");
         let text = if is_quoted { unquoted(body) } else { body.to_owned() };
-        Self { to, head: head.to_owned(), text }
+        Self { to, head: head.to_owned(), text, raw: raw.replace("=\n", "") }
     }
 
     /// The path and query of its link.

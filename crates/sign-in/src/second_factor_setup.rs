@@ -75,9 +75,9 @@ pub(super) async fn submit(
         page,
         &Policy { leads_to_client: true, language: interaction.language, ..Policy::default() },
     );
-    let [cookie, others] = begun.cookies(context, &call.received);
+    let [cookie, others, known] = begun.cookies(context, &call.received);
     let provider = upstream_logout::cookie_after((context, &call.received), attempt.first, &begun.session)?;
-    for cookie in [cookie, others, provider, interaction.browser.cookie(issuer)] {
+    for cookie in [cookie, others, known, provider, interaction.browser.cookie(issuer)] {
         append(response.headers_mut(), cookie);
     }
     Ok(response)

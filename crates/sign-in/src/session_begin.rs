@@ -13,7 +13,7 @@ use symbolon_store::shard::{ShardKind, sid_of};
 use crate::browser_accounts::{Account, BrowserAccounts, cookies_in_use, most, others_beside};
 use crate::interaction::{Interaction, PendingAuthorization};
 use crate::session_end::end_session;
-use crate::session_quota;
+use crate::{known_browser, session_quota};
 use symbolon_app::http::{Call, Context, Failure, Received, session_cookie};
 use symbolon_app::session_end::Ending;
 
@@ -25,17 +25,20 @@ pub(super) struct Begun {
     pub(super) session: Session,
     /// The sessions of the browser's other accounts, that of the one last used first.
     others: Vec<SessionId>,
+    /// The cookie by which the browser is known from now on.
+    known: Option<HeaderValue>,
 }
 
 impl Begun {
     /// A session that had begun before.
     pub(super) fn before(context: &Context, received: &Received, id: SessionId, session: &Session) -> Self {
-        Self { others: others_beside(context, received, &id), id, session: session.clone() }
+        Self { others: others_beside(context, received, &id), id, session: session.clone(), known: None }
     }
 
     /// The cookies that bring it into the browser.
-    pub(super) fn cookies(&self, context: &Context, received: &Received) -> [Option<HeaderValue>; 2] {
-        cookies_in_use(context, received, (&self.id, &self.session), &self.others)
+    pub(super) fn cookies(&self, context: &Context, received: &Received) -> [Option<HeaderValue>; 3] {
+        let [own, others] = cookies_in_use(context, received, (&self.id, &self.session), &self.others);
+        [own, others, self.known.clone()]
     }
 }
 
@@ -151,6 +154,7 @@ async fn open(
     others.retain(|account| account.session.user != user.id);
     let beyond = others.split_off(others.len().min(most(context) - 1));
     note_origin(context, received, &session).await;
+    let known = known_browser::cookie(context, received, user);
     if let Some(before) = before {
         hand_over(context, &before, dropped, durable).await?;
     }
@@ -162,7 +166,7 @@ async fn open(
     call.context.audit(Event::SignedIn, Some(&user.id), sign_in.client);
     session_quota::enforce(&call.context, &user.id).await;
     let others = others.into_iter().map(|account| account.id).collect();
-    Ok(Some(Begun { id, session, others }))
+    Ok(Some(Begun { id, session, others, known }))
 }
 
 /// Notes where a session begins. It is for the eyes of its person alone, so nobody is refused because it could not be.

@@ -19,7 +19,7 @@ pub(super) async fn signed_in(
     interaction.pending.signed_in_at = Some(begun.session.auth_time);
     interaction.pending.wants = AnotherAccount::No;
     let context = call.context.clone();
-    let [cookie, others] = begun.cookies(&context, &call.received);
+    let [cookie, others, known] = begun.cookies(&context, &call.received);
     let provider = match &interaction.pending.first_factor {
         Some(first) => upstream_logout::cookie_after((&context, &call.received), first, &begun.session)?,
         None => None,
@@ -28,7 +28,7 @@ pub(super) async fn signed_in(
         true => offer_passkey(call, interaction, begun.id).await?,
         false => resume(call, interaction, Some(begun.id), Page::Login).await?,
     };
-    for cookie in [cookie, others, provider] {
+    for cookie in [cookie, others, known, provider] {
         login_page::append(response.headers_mut(), cookie);
     }
     Ok(response)

@@ -14,6 +14,7 @@ use symbolon_store::StoreError;
 use super::{PATH, PendingRecovery, RESET, SealedLink};
 use crate::after_answer::{after_answer, mail_language, may_be_told, queue};
 use crate::interaction::{Interaction, PendingAuthorization};
+use crate::known_browser;
 use crate::login_form::is_plain_name;
 use crate::login_page::{self, append};
 use crate::mailed_link;
@@ -59,10 +60,10 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
     if name.is_empty() || !is_plain_name(name) {
         return page(here, &interaction, "", Some(RecoveryError::Name)).await;
     }
-    let Context { app, issuer, remote, .. } = context;
-    if let Err(Limited { retry_after_seconds }) =
-        app.rate_limits.check_mail(&issuer.id, name, *remote, app.now())
-    {
+    let Context { app, issuer, .. } = context;
+    let from = known_browser::origin(context, received, name);
+    let limited = app.rate_limits.check_mail(&issuer.id, name, from, app.now());
+    if let Err(Limited { retry_after_seconds }) = limited {
         context.refused(RefusedRequest::anonymous(Reason::SignInRateLimited.into(), None));
         return page(here, &interaction, name, Some(RecoveryError::TooManyAttempts { retry_after_seconds }))
             .await;
@@ -117,12 +118,12 @@ impl RecoveryRequest {
         Ok(())
     }
 
-    /// The link, with what the person wants to sign in for unless it would be too long.
     /// The client whose request they came from.
     fn client(&self) -> Option<ClientId> {
         self.authorization.as_ref()?.client_id()
     }
 
+    /// The link, with what the person wants to sign in for unless it would be too long.
     fn url(&self, link: RecoveryLink) -> Option<SecretString> {
         let issuer = &self.context.issuer;
         let whole = SealedLink { link: link.clone(), authorization: self.authorization.clone() };

@@ -1,6 +1,7 @@
 //! What people find in their mail.
 
 use std::cell::Cell;
+use std::time::Instant;
 
 use symbolon_testkit::Options;
 
@@ -12,9 +13,9 @@ pub(crate) struct Mail {
     pub(crate) to: String,
     pub(crate) head: String,
     pub(crate) text: String,
-}
     /// The whole mail as it came, with the soft line breaks of quoted-printable taken out.
     pub(crate) raw: String,
+}
 
 impl Mail {
     fn of(raw: &str) -> Self {
@@ -87,6 +88,11 @@ impl Mailbox {
         wait_for("a mail", || self.peer.texts().len() > number);
         self.read.set(number + 1);
         Mail::of(&self.peer.texts()[number])
+    }
+
+    /// The recipient of each mail, with the time at which it had come.
+    pub(crate) fn arrivals(&self) -> Vec<(String, Instant)> {
+        self.peer.arrivals().into_iter().map(|(text, at)| (Mail::of(&text).to, at)).collect()
     }
 
     /// How many came that were not read.

@@ -104,7 +104,7 @@ async fn create(call: Call, payload: Payload) -> Answer {
         let minutes = u32::try_from(seconds / 60).unwrap_or(u32::MAX);
         let message = Message::Invitation { url: SecretString::new(link), minutes };
         let language = Language::wanted(language.split(','));
-        let mail = Mail { to: invitation.email.clone(), language, user: None, message };
+        let mail = Mail { to: invitation.email.clone(), language, user: None, client: None, message };
         let outcome = call.app.send_mail(&call.issuer, &mail).await?;
         answer.insert("queued".to_owned(), Value::Bool(outcome == MailOutcome::Queued));
     } else {

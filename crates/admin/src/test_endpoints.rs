@@ -188,7 +188,7 @@ async fn mail(call: Call, payload: Payload) -> Answer {
     let language = Language::wanted(fields.text("language")?.as_deref());
     fields.finish()?;
     let message = Message::EmailCode { code, minutes: u32::try_from(minutes).unwrap_or(1) };
-    let (template, mail) = (message.template(), Mail { to, language, user: None, message });
+    let (template, mail) = (message.template(), Mail { to, language, user: None, client: None, message });
     let is_queued = call.app.send_mail(&call.issuer, &mail).await? == MailOutcome::Queued;
     let made = json!({ "template": template, "language": language, "queued": is_queued });
     call.audit(Event::MailQueued, Concerns::default(), ChangedFields::made(&made));

@@ -179,6 +179,8 @@ impl App {
                 Arc::clone(&trusted_proxies),
             )))
         });
+        let passwords = Passwords::new(&config.security.argon2, &*ports.random);
+        use_breached(&passwords, &config);
         Arc::new(Self {
             tracer,
             deliveries,
@@ -188,7 +190,7 @@ impl App {
             cut_entitlements,
             trusted_proxies,
             access_tokens: AccessTokenCache::new(figures.cache("verified_token")),
-            passwords: Passwords::new(&config.security.argon2, &*ports.random),
+            passwords,
             rate_limits,
             audit: AuditLog::new(&registry),
             client_secret_uses: ClientSecretUses::default(),
@@ -407,8 +409,18 @@ impl App {
         if let Some(secret) = &config.security.admin_secret {
             self.admin_secret.store(Arc::new(digest::sha256(&[secret.expose().as_bytes()])));
         }
+        // The file may be a newer one of the same name.
+        use_breached(&self.passwords, &config);
         self.config.store(Arc::new(config));
         self.share_rooms();
+    }
+}
+
+/// Opens the list of breached passwords that the configuration names.
+fn use_breached(passwords: &Passwords, config: &Config) {
+    if let Err(fault) = passwords.use_breached(config.security.breached_passwords.as_deref()) {
+        let mend = fault.mend();
+        tracing::error!(%fault, mend, "breached_passwords_file cannot be used; a list that was in use stays");
     }
 }
 

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use serde_json::json;
 use symbolon_crypto::sealed_text::TextSealer;
-use symbolon_mail::Mail;
+use symbolon_mail::{Mail, MailBrand};
 use symbolon_protocol::event::Event;
-use symbolon_protocol::id::DeliveryId;
+use symbolon_protocol::id::{ClientId, DeliveryId};
 use symbolon_store::StoreError;
 use symbolon_store::port::{Delivery, DeliveryKind, Queued};
 
@@ -77,6 +77,23 @@ impl App {
     }
 }
 
+/// How a mail presents whom it comes from, as that is when it leaves. Where the client is gone, it is the issuer.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn brand(
+    app: &App,
+    issuer: &IssuerState,
+    client: Option<&ClientId>,
+) -> Result<MailBrand, StoreError> {
+    let Some(id) = client else { return Ok(issuer.mail_brand(None, None)) };
+    let Some(client) = app.store.client(&issuer.id, id).await? else {
+        return Ok(issuer.mail_brand(None, None));
+    };
+    let logo = if client.has_name_in_head() { app.store.logo(&issuer.id, Some(id)).await? } else { None };
+    Ok(issuer.mail_brand(Some(&client), logo))
+}
+
 /// How much of the queue a mail may fill.
 fn most_of(queue: u32, is_news: bool) -> u32 {
     if is_news { queue } else { queue - queue / 10 }
@@ -126,7 +143,13 @@ mod tests {
     fn only_its_issuer_opens_a_mail_and_only_in_its_place() {
         let sealer = |byte| TextSealer::new(&SecretArray::new([byte; 32]));
         let message = Message::EmailCode { code: "042137".into(), minutes: 5 };
-        let mail = Mail { to: "ann@example.com".into(), language: Language::German, user: None, message };
+        let mail = Mail {
+            to: "ann@example.com".into(),
+            language: Language::German,
+            user: None,
+            client: None,
+            message,
+        };
         let sealed = seal(&sealer(1), &DeliveryId::trusted("a".to_owned()), &mail).unwrap();
         let opened = open_with(&sealer(1), &delivery("a", sealed.clone())).ok().unwrap();
         assert_eq!((opened.to.as_str(), opened.language), ("ann@example.com", Language::German));

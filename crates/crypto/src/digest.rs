@@ -4,7 +4,7 @@ use std::fmt;
 
 use aws_lc_rs::{constant_time, digest as sha, hkdf, hmac};
 
-use crate::secret::{SecretArray, overwrite};
+use crate::secret::{SecretArray, SecretString, overwrite};
 
 /// SHA-256 of the concatenated parts. Nothing separates the parts: where their boundaries matter, the caller must put a
 /// separator between them.
@@ -20,6 +20,16 @@ pub fn sha256(parts: &[&[u8]]) -> [u8; 32] {
             })
         }
     }
+}
+
+/// Bytes of a SHA-1 digest.
+pub const SHA1_BYTES: usize = 20;
+
+/// SHA-1 of a password, as published lists of breached passwords have it. Its collisions do not matter: it is only looked up, and
+/// nothing rests on it.
+pub fn sha1_of_listed_password(password: &SecretString) -> [u8; SHA1_BYTES] {
+    let digest = sha::digest(&sha::SHA1_FOR_LEGACY_USE_ONLY, password.expose().as_bytes());
+    digest.as_ref().try_into().unwrap_or_default()
 }
 
 /// The longest input that is copied into one piece before it is hashed.

@@ -31,6 +31,9 @@ label-time = الوقت
 label-provider = المزوّد
 label-passkey = مفتاح المرور
 label-email = العنوان الجديد
+label-help = المساعدة
+label-policy = سياسة الخصوصية
+label-terms = شروط الخدمة
 footer = أُرسلت هذه الرسالة من { $issuer }.
 
 email-code = رمزك لدى { $issuer }

@@ -19,6 +19,9 @@ label-time = Zeit
 label-provider = Anbieter
 label-passkey = Passkey
 label-email = Neue Adresse
+label-help = Hilfe
+label-policy = Datenschutzerklärung
+label-terms = Nutzungsbedingungen
 footer = Diese Nachricht hat { $issuer } gesendet.
 
 email-code = Ihr Code für { $issuer }

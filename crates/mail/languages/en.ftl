@@ -23,6 +23,9 @@ label-time = Time
 label-provider = Provider
 label-passkey = Passkey
 label-email = New address
+label-help = Help
+label-policy = Privacy policy
+label-terms = Terms of service
 footer = This message was sent by { $issuer }.
 
 email-code = Your code for { $issuer }

@@ -19,6 +19,9 @@ label-time = Hora
 label-provider = Proveedor
 label-passkey = Llave de acceso
 label-email = Nueva dirección
+label-help = Ayuda
+label-policy = Política de privacidad
+label-terms = Condiciones del servicio
 footer = Este mensaje ha sido enviado por { $issuer }.
 
 email-code = Su código para { $issuer }

@@ -19,6 +19,9 @@ label-time = Heure
 label-provider = Fournisseur
 label-passkey = Clé d’accès
 label-email = Nouvelle adresse
+label-help = Aide
+label-policy = Politique de confidentialité
+label-terms = Conditions d’utilisation
 footer = Ce message a été envoyé par { $issuer }.
 
 email-code = Votre code pour { $issuer }

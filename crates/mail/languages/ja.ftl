@@ -16,6 +16,9 @@ label-time = 日時
 label-provider = プロバイダー
 label-passkey = パスキー
 label-email = 新しいメールアドレス
+label-help = ヘルプ
+label-policy = プライバシーポリシー
+label-terms = 利用規約
 footer = このメッセージは { $issuer } から送信されました。
 
 email-code = { $issuer } のコード

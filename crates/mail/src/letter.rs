@@ -3,12 +3,14 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use lettre::Address;
-use lettre::message::header::{HeaderName, HeaderValue};
-use lettre::message::{Mailbox, MultiPart};
+use lettre::message::header::{ContentType, HeaderName, HeaderValue};
+use lettre::message::{Attachment, Mailbox, MultiPart, SinglePart};
 use symbolon_config::Sender;
+use symbolon_protocol::logo::Logo;
 use symbolon_protocol::time::Timestamp;
 
 use crate::Rendered;
+use crate::render::LOGO_ID;
 
 /// The address is none that mail can be sent to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -45,7 +47,12 @@ impl Letter {
         let to = address(to)?;
         let sender = address(&from.address)?;
         let message_id = format!("<{id}@{}>", sender.domain());
-        let Rendered { subject, text, html } = rendered;
+        let Rendered { subject, text, html, logo } = rendered;
+        let parts = MultiPart::alternative().singlepart(SinglePart::plain(text));
+        let parts = match logo {
+            None => parts.singlepart(SinglePart::html(html)),
+            Some(logo) => parts.multipart(with_logo(html, &logo)?),
+        };
         let message = lettre::Message::builder()
             .message_id(Some(message_id))
             .date(UNIX_EPOCH + Duration::from_millis(written_at.millis()))
@@ -55,7 +62,7 @@ impl Letter {
             // RFC 3834 section 5: nobody's absence is answered to us.
             .raw_header(header("Auto-Submitted", "auto-generated"))
             .raw_header(header("X-Auto-Response-Suppress", "All"))
-            .multipart(MultiPart::alternative_plain_html(text, html))
+            .multipart(parts)
             .map_err(|_| UnfitAddress)?;
         Ok(Self { to, from: sender, text: message.formatted() })
     }
@@ -65,6 +72,13 @@ impl Letter {
         let is_ascii = |address: &Address| AsRef::<str>::as_ref(address).is_ascii();
         !(is_ascii(&self.to) && is_ascii(&self.from))
     }
+}
+
+/// The HTML with the image that it shows (RFC 2387, RFC 2392).
+fn with_logo(html: String, logo: &Logo) -> Result<MultiPart, UnfitAddress> {
+    let kind = ContentType::parse(logo.media_type()).map_err(|_| UnfitAddress)?;
+    let image = Attachment::new_inline(LOGO_ID.to_owned()).body(logo.content().to_vec(), kind);
+    Ok(MultiPart::related().singlepart(SinglePart::html(html)).singlepart(image))
 }
 
 fn header(name: &'static str, value: &str) -> HeaderValue {
@@ -88,7 +102,10 @@ fn address(text: &str) -> Result<Address, UnfitAddress> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Language, Message};
+    use symbolon_protocol::logo::LogoType;
+
+    use crate::brand::plain;
+    use crate::{Language, MailBrand, Message};
 
     fn sender() -> Sender {
         Sender { name: Some("Éxample, \"Inc.\"".into()), address: "no-reply@op.example".into() }
@@ -96,7 +113,7 @@ mod tests {
 
     fn rendered(issuer: &str) -> Rendered {
         let message = Message::EmailCode { code: "042137".into(), minutes: 5 };
-        Rendered::new(&message, Language::German, issuer, "https://op.example").unwrap()
+        Rendered::new(&message, Language::German, &plain(issuer)).unwrap()
     }
 
     fn letter(to: &str, issuer: &str) -> Result<String, UnfitAddress> {
@@ -124,6 +141,24 @@ mod tests {
         }
         assert!(letter.contains("Subject: Ihr Code "), "{letter}");
         assert!(letter.contains("text/plain") && letter.contains("text/html") && letter.contains("042137"));
+    }
+
+    /// The image is a part of the mail beside the HTML that shows it: nothing is fetched when it is opened.
+    #[test]
+    fn a_logo_travels_in_the_mail() {
+        let message = Message::PasswordChanged { at: Timestamp::EPOCH };
+        let logo = Logo::read(LogoType::Png, b"\x89PNG\r\n\x1a\n and more").ok();
+        let brand = MailBrand { logo, ..plain("op") };
+        let rendered = Rendered::new(&message, Language::English, &brand).unwrap();
+        let letter = Letter::new(&sender(), "a@b.example", rendered, "i", Timestamp::EPOCH).unwrap();
+        let text = String::from_utf8(letter.text).unwrap();
+        let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("no {part}: {text}"));
+        let order = ["multipart/alternative", "text/plain", "multipart/related", "text/html", "image/png"];
+        assert!(order.map(place).is_sorted(), "{text}");
+        for part in ["Content-ID: <logo>", "Content-Disposition: inline", "iVBORw0KGgo"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(!text.contains("src=3D\"http") && !text.contains("src=\"http"), "{text}");
     }
 
     #[test]

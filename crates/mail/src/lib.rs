@@ -4,6 +4,7 @@
 //! Nothing here decides when mail is sent or whether it is sent again: that is the queue's business. The texts are in
 //! `languages/`, a file a language, in [Fluent](https://projectfluent.org)'s format.
 
+mod brand;
 mod language;
 mod letter;
 mod message;
@@ -11,6 +12,7 @@ mod render;
 mod smtp;
 mod texts;
 
+pub use brand::MailBrand;
 pub use language::Language;
 pub use letter::{Letter, UnfitAddress};
 pub use message::{Mail, Message};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize, Serializer};
 use symbolon_crypto::SecretString;
-use symbolon_protocol::id::UserId;
+use symbolon_protocol::id::{ClientId, UserId};
 use symbolon_protocol::time::Timestamp;
 
 use crate::Language;
@@ -22,6 +22,9 @@ pub struct Mail {
     /// The user that it is about, for the audit log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<UserId>,
+    /// The client whose request led to it, by whose branding it is shown. Not in what earlier versions queued.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<ClientId>,
     /// What it says.
     pub message: Message,
 }
@@ -301,7 +304,8 @@ mod tests {
     #[test]
     fn what_waits_in_a_queue_comes_back() {
         for message in every_message() {
-            let mail = Mail { to: "a@b".into(), language: Language::German, user: None, message };
+            let mail =
+                Mail { to: "a@b".into(), language: Language::German, user: None, client: None, message };
             let json = serde_json::to_string(&mail).unwrap();
             let read: Mail = serde_json::from_str(&json).unwrap();
             assert_eq!(serde_json::to_string(&read).unwrap(), json);

@@ -5,10 +5,12 @@ use std::time::{Duration, UNIX_EPOCH};
 use askama::Template;
 use fluent_bundle::FluentArgs;
 use symbolon_crypto::SecretString;
+use symbolon_protocol::branding::Button;
+use symbolon_protocol::logo::Logo;
 use symbolon_protocol::time::Timestamp;
 
 use crate::texts;
-use crate::{Language, Message};
+use crate::{Language, MailBrand, Message};
 
 /// The most characters of a text that somebody else chose, such as the name of a device.
 const LONGEST_CHOSEN: usize = 80;
@@ -32,7 +34,12 @@ pub struct Rendered {
     pub text: String,
     /// The HTML document. It loads nothing.
     pub html: String,
+    /// The logo that the HTML shows by [`LOGO_ID`].
+    pub(crate) logo: Option<Logo>,
 }
+
+/// The `Content-ID` of the logo (RFC 2392).
+pub(crate) const LOGO_ID: &str = "logo";
 
 /// What both templates are filled with.
 struct Parts {
@@ -45,6 +52,8 @@ struct Parts {
     facts: Vec<(String, String)>,
     note: String,
     footer: String,
+    /// Labels and addresses at the foot.
+    links: Vec<(String, String)>,
 }
 
 #[derive(Template)]
@@ -56,7 +65,8 @@ struct Plain<'p> {
     facts: &'p [(String, String)],
     note: &'p str,
     footer: &'p str,
-    issuer_url: &'p str,
+    links: &'p [(String, String)],
+    brand: &'p MailBrand,
 }
 
 #[derive(Template)]
@@ -71,39 +81,64 @@ struct Html<'p> {
     facts: &'p [(String, String)],
     note: &'p str,
     footer: &'p str,
-    issuer_url: &'p str,
+    links: &'p [(String, String)],
+    brand: &'p MailBrand,
+    has_logo: bool,
+}
+
+impl Html<'_> {
+    /// The colours of the button, where the mail is shown light.
+    const fn light(&self) -> &Button {
+        let [light, _] = &self.brand.buttons;
+        light
+    }
+
+    /// The same where it is shown dark.
+    const fn dark(&self) -> &Button {
+        let [_, dark] = &self.brand.buttons;
+        dark
+    }
 }
 
 impl Rendered {
-    /// Renders a message of an issuer, which it calls by its name and its URL.
+    /// Renders a message of an issuer, or of a client, which it presents by its brand.
     ///
     /// # Errors
     /// [`RenderError`].
-    pub fn new(
-        message: &Message,
-        language: Language,
-        issuer_name: &str,
-        issuer_url: &str,
-    ) -> Result<Self, RenderError> {
-        let parts = Parts::new(message, language, &one_line(issuer_name))?;
-        let Parts { subject, text, code, link, facts, note, footer } = &parts;
+    pub fn new(message: &Message, language: Language, brand: &MailBrand) -> Result<Self, RenderError> {
+        let parts = Parts::new(message, language, brand)?;
+        let Parts { subject, text, code, link, facts, note, footer, links } = &parts;
         let (url, action) = match link {
             Some((url, action)) => (Some(url.as_str()), action.as_str()),
             None => (None, ""),
         };
         let code = code.as_deref();
-        let plain = Plain { text, code, url, facts, note, footer, issuer_url }.render()?;
-        let html =
-            Html { language, subject, text, code, url, action, facts, note, footer, issuer_url }.render()?;
-        Ok(Self { subject: parts.subject, text: plain, html })
+        let logo = brand.shown_logo();
+        let plain = Plain { text, code, url, facts, note, footer, links, brand }.render()?;
+        let html = Html {
+            language,
+            subject,
+            text,
+            code,
+            url,
+            action,
+            facts,
+            note,
+            footer,
+            links,
+            brand,
+            has_logo: logo.is_some(),
+        };
+        let html = html.render()?;
+        Ok(Self { subject: parts.subject, text: plain, html, logo: logo.cloned() })
     }
 }
 
 impl Parts {
-    fn new(message: &Message, language: Language, issuer: &str) -> Result<Self, RenderError> {
+    fn new(message: &Message, language: Language, brand: &MailBrand) -> Result<Self, RenderError> {
         let template = message.template();
         let mut arguments = FluentArgs::new();
-        arguments.set("issuer", issuer.to_owned());
+        arguments.set("issuer", one_line(&brand.name));
         if let Some(minutes) = minutes(message) {
             arguments.set("lifetime", lifetime(language, minutes)?);
         }
@@ -116,6 +151,10 @@ impl Parts {
         };
         let label =
             |id: &'static str| texts::text(language, id, None, &arguments).ok_or(RenderError::Text(id));
+        let links = brand
+            .links()
+            .map(|(id, uri)| Ok((label(id)?, uri.to_owned())))
+            .collect::<Result<_, RenderError>>()?;
         let facts = facts(message)
             .into_iter()
             .map(|(id, value)| Ok((label(id)?, value)))
@@ -134,6 +173,7 @@ impl Parts {
             facts,
             note: own(Some("note"))?,
             footer: label("footer")?,
+            links,
         })
     }
 }
@@ -224,18 +264,22 @@ fn chosen(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use symbolon_protocol::branding::Branding;
+    use symbolon_protocol::logo::LogoType;
+
     use super::*;
+    use crate::brand::plain;
     use crate::message::every_message;
 
     fn rendered(message: &Message, language: Language) -> Rendered {
-        Rendered::new(message, language, "op.example", "https://op.example").unwrap()
+        Rendered::new(message, language, &plain("op.example")).unwrap()
     }
 
     #[test]
     fn every_message_is_rendered_in_every_language() {
         for language in Language::ALL {
             for message in every_message() {
-                let Rendered { subject, text, html } = rendered(&message, language);
+                let Rendered { subject, text, html, .. } = rendered(&message, language);
                 assert!(subject.contains("op.example"), "{subject}");
                 assert!(text.contains("\n-- \n"), "{text}");
                 assert!(!text.contains("\n\n\n") && !text.starts_with('\n'), "{text}");
@@ -255,7 +299,7 @@ mod tests {
     #[test]
     fn a_code_stands_alone_in_its_line_and_not_in_the_subject() {
         let message = Message::EmailCode { code: "042137".into(), minutes: 5 };
-        let Rendered { subject, text, html } = rendered(&message, Language::English);
+        let Rendered { subject, text, html, .. } = rendered(&message, Language::English);
         assert!(text.contains("\n\n    042137\n\n"), "{text}");
         assert!(html.contains(">042137<"), "{html}");
         assert!(text.contains("valid for 5 minutes"), "{text}");
@@ -288,7 +332,58 @@ mod tests {
     fn an_issuer_with_line_breaks_in_its_name_adds_no_header() {
         let message = Message::PasswordChanged { at: Timestamp::EPOCH };
         let name = "Evil\r\nBcc: all@example.com\u{2028}x";
-        let rendered = Rendered::new(&message, Language::English, name, "https://op.example").unwrap();
+        let rendered = Rendered::new(&message, Language::English, &plain(name)).unwrap();
         assert!(!rendered.subject.chars().any(|c| c.is_control() || c == '\u{2028}'), "{}", rendered.subject);
+    }
+
+    fn acme() -> MailBrand {
+        let branding: Branding = serde_json::from_str(
+            r##"{"accent":{"light":"#0a4d8c","dark":"#8cc4ff"},"name":"Acme & \"Sons\""}"##,
+        )
+        .unwrap();
+        let png = b"\x89PNG\r\n\x1a\n and more";
+        MailBrand {
+            buttons: branding.buttons(),
+            logo: Logo::read(LogoType::Png, png).ok(),
+            help_uri: Some("https://acme.example/help?a=1&b=2".into()),
+            policy_uri: Some("https://acme.example/privacy".into()),
+            tos_uri: Some("https://acme.example/terms".into()),
+            foot: Some("Acme <Ltd>, Example Street 1".into()),
+            ..plain("Acme & \"Sons\"")
+        }
+    }
+
+    #[test]
+    fn a_brand_has_name_logo_colours_links_and_foot_in_every_language() {
+        let message = Message::AccountExists { url: "https://op.example/forgot-password".into() };
+        for language in Language::ALL {
+            let Rendered { subject, text, html, logo } = Rendered::new(&message, language, &acme()).unwrap();
+            assert!(subject.contains("Acme & \"Sons\""), "{subject}");
+            for part in ["https://acme.example/privacy", "https://acme.example/terms"] {
+                assert!(text.contains(part) && html.contains(&format!("href=\"{part}\"")), "{part}");
+            }
+            assert!(
+                text.contains("https://acme.example/help?a=1&b=2") && text.contains("Acme <Ltd>, Example")
+            );
+            assert!(html.contains("Acme &#60;Ltd&#62;, Example Street 1"), "{html}");
+            assert!(html.contains("background:#0a4d8c;color:#ffffff"), "{html}");
+            assert!(html.contains("background:#8cc4ff!important"), "{html}");
+            assert!(logo.is_some() && html.matches(" src=").count() == 1, "{html}");
+            assert!(html.contains("src=\"cid:logo\""), "{html}");
+            assert!(!text.contains("\n\n\n"), "{text}");
+        }
+    }
+
+    /// The words of the links are those of the language, and an image that no program of mail draws is left out.
+    #[test]
+    fn links_are_named_and_a_drawing_is_left_out() {
+        let message = Message::PasswordChanged { at: Timestamp::EPOCH };
+        let svg = Logo::read(LogoType::Svg, b"<svg xmlns='http://www.w3.org/2000/svg'></svg>").ok();
+        let brand = MailBrand { logo: svg, ..acme() };
+        let Rendered { text, html, logo, .. } = Rendered::new(&message, Language::German, &brand).unwrap();
+        assert!(text.contains("Datenschutzerklärung: https://acme.example/privacy"), "{text}");
+        assert!(logo.is_none() && !html.contains(" src="), "{html}");
+        let bare = rendered(&message, Language::English);
+        assert!(!bare.text.contains("Privacy") && !bare.html.contains("<img"), "{}", bare.text);
     }
 }

@@ -184,6 +184,7 @@ fn error() -> ErrorPage {
         request_id: "01JD4V2M8QK3W6".into(),
         client_name: Some("Example Shop".into()),
         client_uri: Some("https://shop.example".into()),
+        login_uri: Some("https://shop.example/sign-in?iss=https%3A%2F%2Fid.example".into()),
     }
 }
 

@@ -30,6 +30,8 @@ pub struct ErrorPage {
     pub client_name: Option<String>,
     /// Its home page: the way back; linked only if it is a web page or an app's private-use scheme.
     pub client_uri: Option<String>,
+    /// Where the application begins its sign-in again (OpenID Connect Core 4): the better way back.
+    pub login_uri: Option<String>,
 }
 
 impl ErrorPage {
@@ -55,8 +57,13 @@ impl ErrorPage {
         }
     }
 
+    /// Where the application begins again.
+    fn again(&self) -> Option<&str> {
+        self.login_uri.as_deref().filter(|uri| is_linkable(uri))
+    }
+
     fn link(&self) -> Option<&str> {
-        self.client_uri.as_deref().filter(|uri| is_linkable(uri))
+        self.client_uri.as_deref().filter(|uri| self.again().is_none() && is_linkable(uri))
     }
 
     /// Whether the description begins with a word: the name of a parameter is written as it is, also at the beginning.

@@ -32,6 +32,8 @@ pub enum PasswordFault {
     TooLong,
     /// It is one of the most common passwords.
     Common,
+    /// It stands in a list of passwords that were stolen.
+    Breached,
     /// It is the person's own name or address.
     OwnName,
 }
@@ -42,6 +44,7 @@ impl PasswordFault {
             Self::TooShort => texts.password_too_short,
             Self::TooLong => texts.password_too_long,
             Self::Common => texts.password_common,
+            Self::Breached => texts.password_breached,
             Self::OwnName => texts.password_own_name,
         };
         text.into()

@@ -145,6 +145,7 @@ fn pages() -> Vec<(&'static str, String)> {
         request_id: HOSTILE.into(),
         client_name: Some(HOSTILE.into()),
         client_uri: Some(HOSTILE.into()),
+        login_uri: Some(format!("https://app.example/{HOSTILE}")),
     };
     let index = IndexPage {
         language: Language::English,
@@ -479,7 +480,7 @@ fn an_error_says_nothing_twice_and_nothing_empty() {
         let (description, request_id) = (description.to_owned(), request_id.to_owned());
         let error = "not_found".to_owned();
         let language = Language::English;
-        let (issuer_name, client_name, client_uri) = (None, None, None);
+        let (issuer_name, client_name, client_uri, login_uri) = (None, None, None, None);
         ErrorPage {
             language,
             issuer_name,
@@ -489,6 +490,7 @@ fn an_error_says_nothing_twice_and_nothing_empty() {
             request_id,
             client_name,
             client_uri,
+            login_uri,
         }
         .render()
         .unwrap()

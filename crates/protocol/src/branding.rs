@@ -71,6 +71,15 @@ pub struct Accent {
     pub dark: Colour,
 }
 
+/// The colours of a button.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Button {
+    /// Of the button.
+    pub ground: Colour,
+    /// Of the text on it.
+    pub text: Colour,
+}
+
 impl Branding {
     /// Whether nothing is set.
     pub fn is_empty(&self) -> bool {
@@ -107,6 +116,16 @@ impl Branding {
             }
         }
         self.palette().check()
+    }
+
+    /// The button of mail, which loads no style sheet: where it is light, and where it is dark. The pages' own, so its contrast is
+    /// checked.
+    pub fn buttons(&self) -> [Button; 2] {
+        let palette = self.palette();
+        Scheme::ALL.map(|scheme| Button {
+            ground: palette.colour("button", scheme),
+            text: palette.colour("on-button", scheme),
+        })
     }
 
     const fn palette(&self) -> Palette<'_> {

@@ -217,6 +217,9 @@ pub struct Client {
     /// The classes of authentication that its requests ask for unless they say otherwise (OpenID Connect Registration 2).
     #[serde(default, skip_serializing_if = "RequestedAcr::is_empty")]
     pub default_acr_values: RequestedAcr,
+    /// Where a sign-in at the client begins that it did not ask for (OpenID Connect Registration 2, Core 4).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initiate_login_uri: Option<String>,
     /// Settings that differ from the issuer's.
     #[serde(default)]
     pub settings: ClientOverrides,

@@ -6,6 +6,7 @@
 //! ignore unknown members, RFC 7591 2.)
 
 mod grant_types;
+mod initiate_login_uri;
 mod logout_uris;
 mod redirect_uris;
 mod secrets;
@@ -48,7 +49,7 @@ const MAX_LIFETIME: u64 = LONGEST_LIFE.as_secs();
 const MAX_CODE_LIFETIME: u64 = 600;
 /// Registered members for features that are not supported (proof of possession, pushed and signed requests, encryption,
 /// forced authentication). They are refused, so that nobody relies on a protection that does not exist.
-const UNSUPPORTED: [&str; 19] = [
+const UNSUPPORTED: [&str; 18] = [
     "dpop_bound_access_tokens",
     "tls_client_certificate_bound_access_tokens",
     "require_pushed_authorization_requests",
@@ -65,7 +66,6 @@ const UNSUPPORTED: [&str; 19] = [
     "introspection_signed_response_alg",
     "introspection_encrypted_response_alg",
     "require_auth_time",
-    "initiate_login_uri",
     "request_uris",
     "software_statement",
 ];
@@ -211,6 +211,7 @@ fn document(client: &Client) -> Metadata {
         ("id_token_signed_response_alg", json!(client.id_token_signed_response_alg)),
         ("access_token_signed_response_alg", json!(client.access_token_signed_response_alg)),
         ("default_max_age", json!(client.default_max_age)),
+        ("initiate_login_uri", json!(client.initiate_login_uri)),
         ("branding", json!(client.branding)),
     ] {
         if !value.is_null() {
@@ -288,6 +289,7 @@ fn build(
         allowed_redirect_origins: origins(doc)?,
         default_max_age: take(doc, "default_max_age")?,
         default_acr_values: take(doc, "default_acr_values")?.unwrap_or_default(),
+        initiate_login_uri: initiate_login_uri::read(doc)?,
         settings: overrides(doc)?,
         branding: branding(doc)?,
         display: display(doc)?,

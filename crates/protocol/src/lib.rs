@@ -51,6 +51,7 @@ pub mod session_origin;
 pub mod settings;
 mod sid;
 pub mod sign_in;
+pub mod third_party_initiated_login;
 pub mod time;
 pub mod token;
 pub mod ui_locale;

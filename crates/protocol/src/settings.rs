@@ -13,6 +13,7 @@ use crate::pkce::PkcePolicy;
 use crate::sign_in::method::{SignInMethods, SignInPage};
 use crate::sign_in::origin::AllowedOrigin;
 use crate::sign_in::registration::Registration;
+use crate::sign_in::second_factor_roles::SecondFactorRoles;
 use crate::time::Timestamp;
 use crate::token::access_token::AccessTokenTyp;
 use crate::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
@@ -139,6 +140,10 @@ pub struct IssuerSettings {
     /// versions read the settings.
     #[serde(skip_serializing_if = "SecondFactor::is_optional")]
     pub second_factor: SecondFactor,
+    /// The roles whose holders need one, whatever the line above says. Not written while there are none, so that nodes of earlier
+    /// versions read the settings.
+    #[serde(skip_serializing_if = "SecondFactorRoles::is_empty")]
+    pub second_factor_roles: SecondFactorRoles,
     /// The methods by which people sign in; if absent, password and passkey, and a code by e-mail where mail can arrive. Not
     /// written while it is absent, like the three that follow: nodes of earlier versions refuse what they do not know.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -327,6 +332,7 @@ impl Default for IssuerSettings {
             attributes: AttributeSchema::default(),
             login_api_origins: Vec::new(),
             second_factor: SecondFactor::default(),
+            second_factor_roles: SecondFactorRoles::default(),
             sign_in_methods: None,
             sign_in_page: SignInPage::default(),
             offer_passkey: true,

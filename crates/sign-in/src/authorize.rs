@@ -29,7 +29,10 @@ use crate::interaction::{Interaction, Page, PendingAuthorization, chosen_languag
 use crate::request_account::RequestAccount;
 use crate::requesting_client::client_of;
 use crate::sign_in_goal::{AccountGoal, SignInGoal};
-use crate::{consent_page, email_code_page, login_page, second_factor_page, select_account_page, step_up};
+use crate::{
+    consent_page, email_code_page, login_page, second_factor_page, second_factor_policy, select_account_page,
+    step_up,
+};
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::language::{choice_cookie, locale, page_language};
 use symbolon_app::http::{
@@ -294,6 +297,8 @@ impl AuthorizationAttempt<'_> {
         let now = app.now();
         let hint = issuer.id_token_hint(request.id_token_hint);
         let found = self.account(&hint, now, durable).await?;
+        let mut request = request;
+        request.needs_second_factor = self.needs_second_factor(&request, &found, &settings).await?;
         let loaded =
             LoadedRequest { request, client: &client, hint: &hint, found: &found, settings: &settings, now };
         match self.decide(&loaded).await? {
@@ -346,6 +351,21 @@ impl AuthorizationAttempt<'_> {
         }
         let so_far = self.so_far.map(PendingAuthorization::so_far);
         Box::pin(found.among_others((self.context, self.received), (hint, so_far), durable)).await
+    }
+
+    /// Whether the session must have had a second factor: for the client, or by a role, which it may be older than.
+    async fn needs_second_factor(
+        &self,
+        request: &AuthorizationRequest<'_>,
+        found: &RequestAccount,
+        settings: &IssuerSettings,
+    ) -> Result<bool, Failure> {
+        let Some(session) = &found.session else { return Ok(request.needs_second_factor) };
+        if settings.second_factor_roles.is_empty() || request.needs_second_factor {
+            return Ok(request.needs_second_factor);
+        }
+        // Boxed, so that the future of a silent request stays small where no role demands anything.
+        Box::pin(second_factor_policy::by_role(self.context, &session.user)).await
     }
 
     fn error(

@@ -1,11 +1,9 @@
 //! Trying a code that was mailed, and using it up.
 
 use http::StatusCode;
-use symbolon_pages::{MailedCodeError, PasswordFault};
-use symbolon_protocol::password_policy::{self, PasswordFault as Fault};
+use symbolon_pages::MailedCodeError;
 use symbolon_protocol::refusal::{Details, Reason, Refusal, shown_login_name};
 use symbolon_protocol::sign_in::mailed_code::{MailedCode, TRIES};
-use symbolon_protocol::user::User;
 use symbolon_store::Outcome;
 
 use symbolon_app::audit::{Actor, RefusedRequest};
@@ -97,14 +95,4 @@ pub(super) const fn status(error: Option<MailedCodeError>) -> StatusCode {
         Some(MailedCodeError::TooManyAttempts { .. }) => StatusCode::TOO_MANY_REQUESTS,
         Some(MailedCodeError::Busy) => StatusCode::SERVICE_UNAVAILABLE,
     }
-}
-
-/// What is wrong with a password that somebody chose (NIST SP 800-63B 5.1.1.2), as pages say it.
-pub(super) fn password_fault(password: &str, user: &User) -> Option<PasswordFault> {
-    password_policy::check(password, user).err().map(|fault| match fault {
-        Fault::TooShort => PasswordFault::TooShort,
-        Fault::TooLong => PasswordFault::TooLong,
-        Fault::Common => PasswordFault::Common,
-        Fault::OwnName => PasswordFault::OwnName,
-    })
 }

@@ -12,7 +12,7 @@ pub(super) async fn tell(context: &Context, received: &Received, user: &User, me
     let Some(to) = user.email.clone() else { return };
     let page = page_language(locale(&received.headers, &context.issuer, None));
     let language = mail_language(page, user.profile.locale.as_deref());
-    let mail = Mail { to, language, user: Some(user.id.clone()), message };
+    let mail = Mail { to, language, user: Some(user.id.clone()), client: None, message };
     if let Err(error) = context.app.send_mail(&context.issuer, &mail).await {
         tracing::warn!(target: "symbolon::mail", %error, "a mail about a change of credentials could not be queued");
     }

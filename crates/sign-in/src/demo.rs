@@ -238,6 +238,7 @@ fn client(id: &'static str, scope: &str, now: Timestamp) -> Client {
         allowed_redirect_origins: Vec::new(),
         default_max_age: None,
         default_acr_values: Default::default(),
+        initiate_login_uri: None,
         logout: Default::default(),
         settings: symbolon_protocol::settings::ClientOverrides::default(),
         branding: None,

@@ -29,7 +29,7 @@ use crate::magic_link::{self, RequestingBrowser};
 use crate::refusal_pause::refusal_pause;
 use crate::session_begin::{SignIn, begin_for};
 use crate::signed_in::signed_in;
-use crate::{email_code_page, login_page, second_factor};
+use crate::{email_code_page, known_browser, login_page, second_factor};
 use symbolon_app::email_code;
 use symbolon_app::http::{Call, Context, Failure};
 use symbolon_app::rate_limit::Limited;
@@ -78,7 +78,8 @@ async fn send(call: &mut Call, form: LoginForm) -> Result<Response, Failure> {
             Some(EmailCodeError::TooSoon { retry_after_seconds }),
         );
     }
-    let limited = app.rate_limits.check_mail(&issuer.id, &name, context.remote, now);
+    let from = known_browser::origin(&context, &call.received, &name);
+    let limited = app.rate_limits.check_mail(&issuer.id, &name, from, now);
     if let Err(Limited { retry_after_seconds }) = limited {
         let form = LoginForm { interaction, asking, typed: Some(name.clone()) };
         form.note(&context, Refusal::about(Reason::SignInRateLimited, details(&context, &name)));
@@ -91,7 +92,8 @@ async fn send(call: &mut Call, form: LoginForm) -> Result<Response, Failure> {
     let from =
         RequestingBrowser { browser: interaction.browser.digest(), pending: interaction.pending.clone() };
     let page = interaction.language;
-    let request = CodeRequest { context, name, by_address_alone: false, page, new };
+    let client = interaction.pending.client_id();
+    let request = CodeRequest { context, name, by_address_alone: false, page, client, new };
     request.mail_after_answer(|request, user| mail_for(request, user, from)).await;
     let mut response = email_code_page::ask(call, &interaction, Page::Other).await?;
     response.headers_mut().extend(cookie.map(|cookie| (header::SET_COOKIE, cookie)));
@@ -130,7 +132,8 @@ async fn take(call: &mut Call, form: LoginForm, code: &str) -> Result<Response, 
     if let Err(why) = sent.may_be_tried(sent.name(), now) {
         return again(&context, &form, (reason_of(why), &pending.typed), EmailCodeError::Spent).await;
     }
-    let in_flight = match app.rate_limits.begin_login(&issuer.id, &pending.typed, context.remote, now) {
+    let from = known_browser::origin(&context, &call.received, &pending.typed);
+    let in_flight = match app.rate_limits.begin_login(&issuer.id, &pending.typed, from.clone(), now) {
         Ok(in_flight) => in_flight,
         Err(Limited { retry_after_seconds }) => {
             let error = EmailCodeError::TooManyAttempts { retry_after_seconds };
@@ -139,7 +142,7 @@ async fn take(call: &mut Call, form: LoginForm, code: &str) -> Result<Response, 
     };
     let user = match attempt(call, &sent, code).await? {
         EmailCodeTry::Wrong { left } => {
-            app.rate_limits.failed_login(&issuer.id, &pending.typed, context.remote, now);
+            app.rate_limits.failed_login(&issuer.id, &pending.typed, from, now);
             failed(&context, Reason::EmailCodeWrong, &pending.typed, form.asking.client_id());
             let error = if left == 0 { EmailCodeError::Spent } else { EmailCodeError::Wrong };
             return email_code_page::page(&context, &form.interaction, &form.asking, Some(error));

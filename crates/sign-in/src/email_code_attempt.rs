@@ -48,7 +48,7 @@ pub(super) fn mail_to(user: &User, page: Language, code: &EmailCode, lives: Dura
     let code = SecretString::new(code.expose().to_owned());
     let message = Message::EmailCode { code, minutes };
     let language = mail_language(page, user.profile.locale.as_deref());
-    Some(Mail { to: user.email.clone()?, language, user: Some(user.id.clone()), message })
+    Some(Mail { to: user.email.clone()?, language, user: Some(user.id.clone()), client: None, message })
 }
 
 /// A code that was asked for: what is left to do when the answer is on its way. Until then nothing was looked up, so the answer
@@ -61,6 +61,8 @@ pub(super) struct CodeRequest {
     pub(super) by_address_alone: bool,
     /// The language of the page.
     pub(super) page: Language,
+    /// The client in whose request it was asked for.
+    pub(super) client: Option<ClientId>,
     pub(super) new: NewCode,
 }
 
@@ -74,7 +76,10 @@ impl CodeRequest {
         let context = self.context.clone();
         let mailing = async move {
             match self.mail(mail).await {
-                Ok(Some(mail)) => queue(&self.context, &mail).await,
+                Ok(Some(mail)) => {
+                    let client = self.client.clone();
+                    queue(&self.context, &Mail { client, ..mail }).await;
+                }
                 Ok(None) => {}
                 Err(error) => {
                     tracing::warn!(target: "symbolon::mail", %error, "a code that was asked for is not mailed");

@@ -17,7 +17,7 @@ use crate::login_form::{self, LoginForm, Opened, is_plain_name};
 use crate::password_attempt::PasswordAttempt;
 use crate::session_begin::{SignIn, begin_for};
 use crate::signed_in::signed_in;
-use crate::{login_page, passkey_offer_page, second_factor};
+use crate::{known_browser, login_page, passkey_offer_page, second_factor};
 use symbolon_app::http::{Call, Failure};
 
 /// `POST /login`.
@@ -73,8 +73,14 @@ async fn by_password(
 ) -> Result<Response, Failure> {
     let context = call.context.clone();
     let (typed, client) = (form.typed.clone().unwrap_or_default(), form.asking.client_id().cloned());
-    let attempt =
-        PasswordAttempt { context: &context, client: client.as_ref(), username: &typed, password: &password };
+    let from = known_browser::origin(&context, &call.received, &typed);
+    let attempt = PasswordAttempt {
+        context: &context,
+        client: client.as_ref(),
+        username: &typed,
+        password: &password,
+        from: &from,
+    };
     let right = match attempt.check().await? {
         Ok(right) => right,
         Err(error) => return form.refused(&context, error).await,

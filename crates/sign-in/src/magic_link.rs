@@ -94,7 +94,7 @@ pub(super) fn mail_to(
     let minutes = u32::try_from(LIVES_ON_PAGES.as_secs() / 60).unwrap_or(u32::MAX);
     let language = mail_language(page, user.profile.locale.as_deref());
     let message = Message::MagicLink { url, code, minutes };
-    Some(Mail { to: user.email.clone()?, language, user: Some(user.id.clone()), message })
+    Some(Mail { to: user.email.clone()?, language, user: Some(user.id.clone()), client: None, message })
 }
 
 /// `GET /login/link`: uses nothing up.

@@ -11,7 +11,7 @@ use symbolon_protocol::user::{PasswordHash, User};
 use symbolon_app::audit::{Actor, RefusedRequest};
 use symbolon_app::http::{Context, Failure};
 use symbolon_app::passwords::FairnessKey;
-use symbolon_app::rate_limit::{Limited, LoginInFlight};
+use symbolon_app::rate_limit::{Limited, LoginFrom, LoginInFlight};
 
 /// A login name and a password as typed.
 pub(super) struct PasswordAttempt<'a> {
@@ -20,6 +20,8 @@ pub(super) struct PasswordAttempt<'a> {
     pub(super) client: Option<&'a ClientId>,
     pub(super) username: &'a str,
     pub(super) password: &'a SecretString,
+    /// Where it comes from.
+    pub(super) from: &'a LoginFrom,
 }
 
 /// The user with this name and password, and the hash that the password matched.
@@ -36,7 +38,8 @@ impl PasswordAttempt<'_> {
         let Context { app, issuer, remote, .. } = self.context;
         // Limited by the typed name, before the user is looked up. If all login names of a user shared one limit, a
         // delay caused by one name would reveal that another belongs to the same user.
-        let in_flight = match app.rate_limits.begin_login(&issuer.id, self.username, *remote, app.now()) {
+        let from = || self.from.clone();
+        let in_flight = match app.rate_limits.begin_login(&issuer.id, self.username, from(), app.now()) {
             Ok(in_flight) => in_flight,
             Err(Limited { retry_after_seconds }) => {
                 let error = LoginError::TooManyAttempts { retry_after_seconds };
@@ -58,7 +61,7 @@ impl PasswordAttempt<'_> {
                 Ok(Ok(VerifiedPassword { user, hash, _in_flight: in_flight }))
             }
             found => {
-                app.rate_limits.failed_login(&issuer.id, self.username, *remote, app.now());
+                app.rate_limits.failed_login(&issuer.id, self.username, from(), app.now());
                 let reason = match &found {
                     None => Reason::LoginNameUnknown,
                     Some((_, None)) => Reason::PasswordNotSet,

@@ -13,9 +13,8 @@ use symbolon_protocol::client::Client;
 use symbolon_protocol::id::Sid;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::Reason;
-use symbolon_protocol::settings::SecondFactor;
 use symbolon_protocol::sign_in::totp::TotpSecret;
-use symbolon_protocol::sign_in::{Factor, Policy, Proven, Step, next_step};
+use symbolon_protocol::sign_in::{Factor, Proven, Step, next_step};
 use symbolon_protocol::user::User;
 
 use crate::authorize::{refuse, resume};
@@ -26,7 +25,9 @@ use crate::requesting_client::Asking;
 use crate::second_factor_attempt::{Attempt, Refused, again};
 use crate::session_begin::Begun;
 use crate::signed_in::signed_in;
-use crate::{passkey_attempt, remembered_device, second_factor_page, second_factor_setup};
+use crate::{
+    passkey_attempt, remembered_device, second_factor_page, second_factor_policy, second_factor_setup,
+};
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure};
@@ -71,9 +72,9 @@ pub(super) async fn assess_enrolled(
     takes_remembered: bool,
 ) -> Result<Assessed, Failure> {
     let Context { app, issuer, .. } = &call.context;
-    let settings = issuer.settings.load_full();
-    let asked = client.map_or(settings.second_factor, |client| settings.second_factor_for(&client.settings));
-    let (policy, now) = (Policy { needs_second_factor: asked == SecondFactor::Required }, app.now());
+    let policy =
+        second_factor_policy::policy(&call.context, client.map(|client| &**client), &user.id).await?;
+    let now = app.now();
     let step = next_step(&proven, policy, &set);
     if matches!(step, Step::Prove(_))
         && takes_remembered

@@ -25,18 +25,20 @@ pub(super) struct Begun {
     pub(super) session: Session,
     /// The sessions of the browser's other accounts, that of the one last used first.
     others: Vec<SessionId>,
+    /// The cookie by which the browser is known from now on.
+    known: Option<HeaderValue>,
 }
 
 impl Begun {
     /// A session that had begun before.
     pub(super) fn before(context: &Context, received: &Received, id: SessionId, session: &Session) -> Self {
-        Self { others: others_beside(context, received, &id), id, session: session.clone() }
+        Self { others: others_beside(context, received, &id), id, session: session.clone(), known: None }
     }
 
     /// The cookies that bring it into the browser.
     pub(super) fn cookies(&self, context: &Context, received: &Received) -> [Option<HeaderValue>; 3] {
-        let [session, others] = cookies_in_use(context, received, (&self.id, &self.session), &self.others);
-        [session, others, known_browser::cookie(context, received, &self.session.user)]
+        let [own, others] = cookies_in_use(context, received, (&self.id, &self.session), &self.others);
+        [own, others, self.known.clone()]
     }
 }
 
@@ -153,6 +155,7 @@ async fn open(
     let beyond = others.split_off(others.len().min(most(context) - 1));
     let is_known = before.is_some() || known_browser::knows(context, received, &user.id);
     note_origin(context, received, &session).await;
+    let known = known_browser::cookie(context, received, user);
     if let Some(before) = before {
         hand_over(context, &before, dropped, durable).await?;
     }
@@ -167,7 +170,7 @@ async fn open(
         known_browser::tell(&call.context, &call.received, user, sign_in.amr).await;
     }
     let others = others.into_iter().map(|account| account.id).collect();
-    Ok(Some(Begun { id, session, others }))
+    Ok(Some(Begun { id, session, others, known }))
 }
 
 /// Notes where a session begins. It is for the eyes of its person alone, so nobody is refused because it could not be.

@@ -7,10 +7,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use symbolon_pages::AccountPlace;
 use symbolon_protocol::session::Session;
-use symbolon_protocol::settings::SecondFactor;
-use symbolon_protocol::sign_in::{Policy, is_enough};
+use symbolon_protocol::sign_in::is_enough;
 use symbolon_protocol::time::Timestamp;
 
+use crate::second_factor_policy;
 use symbolon_app::http::{Context, Failure};
 
 /// How long ago a person may have proved who they are, for what changes credentials or ends something.
@@ -73,8 +73,7 @@ impl Freshness {
     /// [`Failure`]: the store is out of reach.
     pub(super) async fn is_met(self, context: &Context, session: &Session) -> Result<bool, Failure> {
         let Context { app, issuer, .. } = context;
-        let required = issuer.settings.load().second_factor == SecondFactor::Required;
-        let policy = Policy { needs_second_factor: required };
+        let policy = second_factor_policy::policy(context, None, &session.user).await?;
         if self == Self::Any {
             return Ok(is_enough(session.amr, policy, &Default::default()));
         }

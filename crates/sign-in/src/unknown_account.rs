@@ -13,5 +13,5 @@ pub(super) fn mail(context: &Context, typed: &str, language: Language) -> Option
     let Context { app, issuer, .. } = context;
     let to = email_address::typed(typed).filter(|_| app.registration(issuer) == Registration::Open)?;
     let message = Message::AccountUnknown { register_url: Some(page_url(issuer, REGISTER)) };
-    Some(Mail { to: to.to_owned(), language, user: None, message })
+    Some(Mail { to: to.to_owned(), language, user: None, client: None, message })
 }

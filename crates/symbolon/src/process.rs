@@ -1,5 +1,6 @@
 //! The running process: opens the store, starts the server, reacts to signals.
 
+pub(crate) mod breached_passwords;
 pub(crate) mod master_key;
 pub(crate) mod owner;
 pub(crate) mod secrets;
@@ -99,7 +100,9 @@ async fn run(mut config: Config, accept_clock: bool, reload: Reload<'_>) -> Resu
         ..LoggingOptions::default()
     })?;
     let clock = SystemClock::start();
-    let of_files = config.check_files(clock.now(), store::check(&config))?;
+    let mut found = store::check(&config);
+    found.extend(breached_passwords::check(&config));
+    let of_files = config.check_files(clock.now(), found)?;
     for warning in config.warnings().iter().chain(&of_files) {
         tracing::warn!(key = warning.key, "{}", warning.text);
     }

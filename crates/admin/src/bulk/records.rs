@@ -145,7 +145,7 @@ async fn check_users(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
 
 async fn check_user(call: &Call, line: Line, checker: &mut AttributeChecker<'_>) -> Done {
     let (Described { email, profile, .. }, id, given) = read_user(call, line, checker)?;
-    users::check_password(call, &given)?;
+    users::check_password(call, &given).await?;
     let store = &call.app.store;
     let has_address = |user: &User| {
         user.email

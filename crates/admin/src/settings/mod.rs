@@ -98,6 +98,7 @@ async fn change(
         if settings == seen {
             return Ok(settings);
         }
+        find_roles(call, &seen, &settings).await?;
         if settings.lifetimes != seen.lifetimes {
             let (store, now) = (&*call.app.store, call.now());
             let possible =
@@ -133,6 +134,20 @@ async fn change(
         }
     }
     Err(StoreError::Conflict.into())
+}
+
+/// Looks for the roles that are newly named: of a slip of the pen nobody would notice that it protects nothing.
+///
+/// # Errors
+/// 400 that names the role, or the store's.
+async fn find_roles(call: &Call, seen: &IssuerSettings, settings: &IssuerSettings) -> Result<(), AdminError> {
+    let before = seen.second_factor_roles.ids();
+    for id in settings.second_factor_roles.ids().iter().filter(|id| !before.contains(id)) {
+        if call.app.store.role(call.id(), id).await?.is_none() {
+            return Err(AdminError::invalid(format!("second_factor_roles has {id}, which is no role's id")));
+        }
+    }
+    Ok(())
 }
 
 /// Records that tokens with this lifetime may have been issued, before the lifetime is reduced, so that tombstones

@@ -10,6 +10,7 @@ use symbolon_protocol::revocation::KEPT_AT_LEAST;
 use symbolon_protocol::settings::{IssuerSettings, LONGEST_LIFE, Lifetimes, MOST_ACCOUNTS};
 use symbolon_protocol::sign_in::origin::MOST_ORIGINS;
 use symbolon_protocol::sign_in::puzzle;
+use symbolon_protocol::sign_in::second_factor_roles::MOST_ROLES;
 use symbolon_protocol::ui_locale::UiLocale;
 use symbolon_protocol::unknown_member;
 
@@ -51,7 +52,7 @@ pub(crate) fn document(settings: &IssuerSettings) -> Map<String, Value> {
         _ => Map::new(),
     };
     // What is empty is left out of what is stored: an earlier release refuses members that it does not know.
-    for name in ["attributes", "claims", "login_api_origins"] {
+    for name in ["attributes", "claims", "login_api_origins", "second_factor_roles"] {
         document.entry(name).or_insert_with(|| Value::Array(Vec::new()));
     }
     if let Some(Value::Object(lifetimes)) = document.get_mut("lifetimes") {
@@ -180,6 +181,9 @@ pub(crate) fn check(settings: &IssuerSettings) -> Result<(), AdminError> {
         .map_err(|why| AdminError::invalid(format!("claims is not valid: {why}")))?;
     if settings.login_api_origins.len() > MOST_ORIGINS {
         return Err(AdminError::invalid(format!("login_api_origins has {MOST_ORIGINS} entries at most")));
+    }
+    if settings.second_factor_roles.ids().len() > MOST_ROLES {
+        return Err(AdminError::invalid(format!("second_factor_roles has {MOST_ROLES} entries at most")));
     }
     if settings.registration_puzzle > puzzle::MOST_BITS {
         return Err(AdminError::invalid(format!("registration_puzzle must be 0 to {}", puzzle::MOST_BITS)));

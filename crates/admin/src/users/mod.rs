@@ -8,6 +8,7 @@ use std::sync::Arc;
 use axum::response::Response;
 use http::Method;
 use serde_json::{Map, Value, json};
+use symbolon_crypto::secret::SecretString;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::UserId;
 use symbolon_protocol::json::merge_patch;
@@ -122,10 +123,11 @@ fn seen(call: &Call, user: &User) -> Value {
 /// The hash to store for a given password.
 ///
 /// # Errors
-/// 503 if too many passwords are waiting; 400 for a hash that costs too much to verify.
+/// 503 if too many passwords are waiting; 400 for a hash that costs too much to verify, or a breached password.
 pub(super) async fn hashed(call: &Call, given: GivenPassword) -> Result<Option<PasswordHash>, AdminError> {
     match given {
         GivenPassword::Plain(password) => {
+            check_breached(call, &password).await?;
             Ok(Some(call.app.passwords.hash(password).await.map_err(Failure::from)?))
         }
         GivenPassword::Hash(hash) => {
@@ -140,12 +142,24 @@ pub(super) async fn hashed(call: &Call, given: GivenPassword) -> Result<Option<P
 /// Checks a given password as [`hashed`] does, without hashing or changing anything.
 ///
 /// # Errors
-/// 400 for a hash that costs too much to verify.
-pub(super) fn check_password(call: &Call, given: &GivenPassword) -> Result<(), AdminError> {
+/// 400 for a hash that costs too much to verify, or a breached password.
+pub(super) async fn check_password(call: &Call, given: &GivenPassword) -> Result<(), AdminError> {
     match given {
         GivenPassword::Hash(hash) => check_import(call, hash),
-        GivenPassword::Plain(_) | GivenPassword::Absent => Ok(()),
+        GivenPassword::Plain(password) => check_breached(call, password).await,
+        GivenPassword::Absent => Ok(()),
     }
+}
+
+/// Refuses a password that is known from a breach (NIST SP 800-63B 5.1.1.2), where the server has a list: whoever sets it, the
+/// person signs in with it.
+async fn check_breached(call: &Call, password: &SecretString) -> Result<(), AdminError> {
+    if call.app.passwords.is_breached(password).await.map_err(Failure::from)? {
+        return Err(AdminError::invalid(
+            "password stands in the list of breached passwords (breached_passwords_file): give another one",
+        ));
+    }
+    Ok(())
 }
 
 fn check_import(call: &Call, hash: &symbolon_crypto::password::PasswordHash) -> Result<(), AdminError> {

@@ -17,6 +17,7 @@ use symbolon_pages::Language;
 use symbolon_protocol::client::Client;
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::params::Params;
+use symbolon_protocol::third_party_initiated_login::address as login_address;
 use symbolon_store::Durable;
 
 use super::failure::ErrorAbout;
@@ -270,6 +271,7 @@ impl Call {
                 language: self.language(),
                 brand: Some(context.issuer.brand()),
                 client: client.as_deref(),
+                login_uri: client.as_deref().and_then(|client| login_address(client, &context.issuer.url)),
             }),
         }
     }

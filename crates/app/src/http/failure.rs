@@ -104,6 +104,8 @@ pub struct ErrorAbout<'a> {
     pub brand: Option<Brand>,
     /// The client that sent the person here, if known.
     pub client: Option<&'a Client>,
+    /// Where that client begins a sign-in again, if it says so (OpenID Connect Core 4).
+    pub login_uri: Option<String>,
 }
 
 impl<'a> ErrorAbout<'a> {
@@ -117,6 +119,7 @@ impl<'a> ErrorAbout<'a> {
             language: Language::English,
             brand: None,
             client: None,
+            login_uri: None,
         }
     }
 }
@@ -256,6 +259,7 @@ impl Failure {
             request_id: about.request_id.clone().unwrap_or_default(),
             client_name: about.client.map(|client| client.display_name_in(about.language.tag())),
             client_uri: about.client.and_then(|client| client.displayed("client_uri")),
+            login_uri: about.login_uri.clone(),
         };
         match page.render_for(about.prefix, about.brand.as_ref().unwrap_or(&Brand::default())) {
             Ok(page) => self

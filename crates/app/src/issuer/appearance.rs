@@ -1,5 +1,6 @@
 //! How pages present an issuer: by its own branding, and on pages of a client's requests by the client's before that.
 
+use symbolon_mail::MailBrand;
 use symbolon_pages::Brand;
 use symbolon_protocol::branding::Branding;
 use symbolon_protocol::client::Client;
@@ -69,6 +70,29 @@ impl IssuerState {
                 intro: first(&own.intro, brand.intro),
                 foot: first(&own.foot, brand.foot),
             },
+        }
+    }
+
+    /// How its mail presents it, or the client in whose request the mail was asked for, with that client's logo: as pages do, with
+    /// the logo itself.
+    pub fn mail_brand(&self, client: Option<&Client>, logo: Option<Logo>) -> MailBrand {
+        let Appearance { name, brand } = match client {
+            Some(client) => self.appearance_for(client, logo.as_ref()),
+            None => self.appearance(),
+        };
+        let settings = self.settings.load();
+        let own = client.and_then(|client| client.branding.as_deref());
+        let coloured = own.filter(|own| own.style_sheet().is_some()).unwrap_or(&settings.branding);
+        let of_client = logo.filter(|_| client.is_some_and(Client::has_name_in_head));
+        MailBrand {
+            name,
+            issuer_url: self.url.to_string(),
+            buttons: coloured.buttons(),
+            logo: of_client.or_else(|| self.logo.load().as_deref().cloned()),
+            help_uri: brand.help_uri,
+            policy_uri: brand.policy_uri,
+            tos_uri: brand.tos_uri,
+            foot: brand.foot,
         }
     }
 

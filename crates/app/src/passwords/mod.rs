@@ -5,12 +5,14 @@
 //! that nobody's attempts keep others from signing in.
 
 mod answer_time_floor;
+mod breached;
 mod fair_queue;
 mod pool;
 
 use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -26,6 +28,7 @@ use tokio::sync::oneshot;
 
 use crate::rate_limit::{login_name, network};
 use answer_time_floor::AnswerTimeFloor;
+pub use breached::{BreachedPasswords, ListFault};
 pub use fair_queue::FairnessKey;
 pub use pool::ReservedPlace;
 use pool::{Job, Pool};
@@ -75,6 +78,7 @@ pub struct Passwords {
     // another's.
     fairness_hasher: RandomState,
     warned_of_quick_hashes: AtomicBool,
+    breached: breached::BreachCheck,
 }
 
 /// A hash that takes less work than this, about a millisecond, is quick to guess for whoever has a copy of it.
@@ -93,7 +97,25 @@ impl Passwords {
             hasher: Arc::new(Hasher::new(config, random)),
             fairness_hasher: RandomState::new(),
             warned_of_quick_hashes: AtomicBool::new(false),
+            breached: breached::BreachCheck::default(),
         }
+    }
+
+    /// Looks new passwords up in the list in a file, or in none. Where the file cannot be used, the list that was used before stays;
+    /// without one, no new password can be judged.
+    ///
+    /// # Errors
+    /// [`ListFault`]
+    pub fn use_breached(&self, path: Option<&Path>) -> Result<(), ListFault> {
+        self.breached.use_file(path)
+    }
+
+    /// Whether a password that somebody chooses is known from a breach (NIST SP 800-63B 5.1.1.2), by the configured list.
+    ///
+    /// # Errors
+    /// [`Busy`]: the list cannot be read now.
+    pub async fn is_breached(&self, password: &SecretString) -> Result<bool, Busy> {
+        self.breached.has(password).await
     }
 
     /// Checks that a hash may be imported. The first one that is quick to guess is told in the log.

@@ -43,6 +43,28 @@ impl LoginRules {
     }
 }
 
+/// Where a sign-in attempt comes from, as the limits count it.
+#[derive(Clone, Debug)]
+pub struct LoginFrom {
+    address: IpAddr,
+    /// The id of a browser in which somebody has signed in by the name that is tried.
+    known_browser: Option<String>,
+}
+
+impl LoginFrom {
+    /// A browser in which somebody has signed in before by the name that is tried. It has limits of its own, as large as those of
+    /// an address for a name: what others do at its address does not count for it.
+    pub const fn known_browser(address: IpAddr, id: String) -> Self {
+        Self { address, known_browser: Some(id) }
+    }
+}
+
+impl From<IpAddr> for LoginFrom {
+    fn from(address: IpAddr) -> Self {
+        Self { address, known_browser: None }
+    }
+}
+
 /// A sign-in attempt in flight, whether its password is right or wrong.
 #[must_use = "the attempt counts until this is dropped"]
 pub struct LoginInFlight {
@@ -61,34 +83,35 @@ impl RateLimits {
         &self,
         issuer: &IssuerId,
         name: &str,
-        address: IpAddr,
+        from: impl Into<LoginFrom>,
         now: Timestamp,
     ) -> Result<LoginInFlight, Limited> {
-        let rules = &self.rules.login;
+        let (rules, from) = (&self.rules.login, from.into());
+        let address = from.address;
         if let Some(rule) = rules.account.get() {
-            self.logins.look(self.login_key(issuer, name, address), rule, now)?;
+            self.logins.look(self.login_key(issuer, name, &from), rule, now)?;
         }
-        if let Some(rule) = rules.address.get() {
+        if let Some(rule) = rules.address.get().filter(|_| from.known_browser.is_none()) {
             self.logins.look(self.login_address_key(address), rule, now)?;
         }
         if let Some(rule) = rules.success.get() {
             self.logins.look(self.login_success_key(issuer, name, address), rule, now)?;
         }
         let account = rules.account_in_flight.get();
-        let account = account.map(|most| self.in_flight(self.login_key(issuer, name, address), most));
+        let account = account.map(|most| self.in_flight(self.login_key(issuer, name, &from), most));
         let on_address = rules.address_in_flight.get();
         let on_address = on_address.map(|most| self.in_flight(self.login_address_key(address), most));
         Ok(LoginInFlight { _account: account.transpose()?, _address: on_address.transpose()? })
     }
 
     /// Counts a wrong password or an unknown login name.
-    pub fn failed_login(&self, issuer: &IssuerId, name: &str, address: IpAddr, now: Timestamp) {
-        let rules = &self.rules.login;
+    pub fn failed_login(&self, issuer: &IssuerId, name: &str, from: impl Into<LoginFrom>, now: Timestamp) {
+        let (rules, from) = (&self.rules.login, from.into());
         if let Some(rule) = rules.account.get() {
-            self.logins.charge(self.login_key(issuer, name, address), rule, now);
+            self.logins.charge(self.login_key(issuer, name, &from), rule, now);
         }
-        if let Some(rule) = rules.address.get() {
-            self.logins.charge(self.login_address_key(address), rule, now);
+        if let Some(rule) = rules.address.get().filter(|_| from.known_browser.is_none()) {
+            self.logins.charge(self.login_address_key(from.address), rule, now);
         }
     }
 
@@ -127,7 +150,8 @@ impl RateLimits {
     }
 
     /// Counts a mail that somebody asks for by typing an address or a name, whether there is one to send or not: for who asks,
-    /// who could otherwise fill the queue of mail with addresses enough, and for the recipient, whom many could flood.
+    /// who could otherwise fill the queue of mail with addresses enough, and for the recipient, whom many could flood. A known
+    /// browser has as many mails of its own as a recipient: so nobody keeps its person's mail from them by asking for it.
     ///
     /// # Errors
     /// [`Limited`]: too many were asked for from this address, or for this recipient; none may be sent.
@@ -135,9 +159,15 @@ impl RateLimits {
         &self,
         issuer: &IssuerId,
         recipient: &str,
-        remote: IpAddr,
+        from: impl Into<LoginFrom>,
         now: Timestamp,
     ) -> Result<(), Limited> {
+        let LoginFrom { address: remote, known_browser } = from.into();
+        if let Some(id) = known_browser {
+            let Some(rule) = self.rules.login.email_codes.get() else { return Ok(()) };
+            let key = self.hashing.hash_one((8_u8, issuer, id, login_name(recipient)));
+            return self.logins.take(key, rule, now);
+        }
         if let Some(rule) = self.rules.login.mails.get() {
             self.logins.take(self.mails_key(remote), rule, now)?;
         }
@@ -173,7 +203,7 @@ impl RateLimits {
     /// # Errors
     /// [`Limited`]: too many were sent for this account; none more may be.
     pub fn check_new_device(&self, issuer: &IssuerId, user: &UserId, now: Timestamp) -> Result<(), Limited> {
-        let key = self.hashing.hash_one((7_u8, issuer, user));
+        let key = self.hashing.hash_one((9_u8, issuer, user));
         self.logins.take(key, NEW_DEVICES, now)
     }
 
@@ -194,8 +224,11 @@ impl RateLimits {
         self.logins_in_flight.begin(key, most).ok_or(Limited { retry_after_seconds: 1 })
     }
 
-    fn login_key(&self, issuer: &IssuerId, name: &str, address: IpAddr) -> u64 {
-        self.hashing.hash_one((0_u8, issuer, network(address), login_name(name)))
+    fn login_key(&self, issuer: &IssuerId, name: &str, from: &LoginFrom) -> u64 {
+        match &from.known_browser {
+            Some(id) => self.hashing.hash_one((7_u8, issuer, id, login_name(name))),
+            None => self.hashing.hash_one((0_u8, issuer, network(from.address), login_name(name))),
+        }
     }
 
     fn mails_key(&self, remote: IpAddr) -> u64 {

@@ -15,8 +15,8 @@ mod table;
 pub use bodies::BodyInFlight;
 pub(crate) use bodies::NoRoom;
 pub use in_flight::InFlightGuard;
-pub use login::LoginInFlight;
 pub(crate) use login::login_name;
+pub use login::{LoginFrom, LoginInFlight};
 pub use one_time::OneTimeRefusals;
 
 use std::hash::{BuildHasher, RandomState};

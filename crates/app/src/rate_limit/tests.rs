@@ -343,3 +343,75 @@ fn a_flood_of_addresses_never_grows_the_table_and_keeps_who_owes_most() {
     assert!(limits.addresses.slots_taken() <= ADDRESS_SETS * 8);
     assert!(limits.check_address(EndpointClass::Token, heavy, NOW).is_err(), "it was pushed out");
 }
+
+/// How many of ten thousand guesses are looked at that come `apart`, from these addresses in turn.
+fn looked_at(
+    apart: Duration,
+    addresses: &[&str],
+    look: impl Fn(&RateLimits, IpAddr, Timestamp) -> bool,
+) -> usize {
+    let limits = RateLimits::new(&configured());
+    let mut now = NOW;
+    let addresses: Vec<IpAddr> = addresses.iter().map(|text| address(text)).collect();
+    let guesses = (0..10_000).filter(|number| {
+        now = now + apart;
+        look(&limits, addresses[number % addresses.len()], now)
+    });
+    guesses.count()
+}
+
+/// Ten a minute for a name from one address, whatever a guesser sends: 1,677 of a guess a second for three hours.
+#[test]
+fn ten_thousand_guesses_at_a_password_are_looked_at_as_slowly_as_the_limit_says() {
+    let issuer = IssuerId::default_issuer();
+    let look = |limits: &RateLimits, from, now| {
+        let looked = try_login(limits, &issuer, "ann", from, now).is_ok();
+        if looked {
+            limits.failed_login(&issuer, "ann", from, now);
+        }
+        looked
+    };
+    assert_eq!(looked_at(Duration::ZERO, &["192.0.2.1"], look), 10);
+    let slowly = looked_at(Duration::from_secs(1), &["192.0.2.1"], look);
+    assert!((1_600..=1_677).contains(&slowly), "{slowly}");
+    // Each further address has as much, which is why a password must not be one of the common ones.
+    let many = looked_at(Duration::ZERO, &["192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8::2"], look);
+    assert_eq!(many, 30, "two addresses of one host are one");
+}
+
+/// Attempts at a second factor count for the account, however many addresses they come from.
+#[test]
+fn ten_thousand_guesses_at_a_second_factor_are_looked_at_as_slowly_as_the_limit_says() {
+    let (issuer, user) = (IssuerId::default_issuer(), UserId::trusted("ann"));
+    let look = |limits: &RateLimits, _: IpAddr, now| limits.check_second_factor(&issuer, &user, now).is_ok();
+    let addresses = ["192.0.2.1", "192.0.2.2", "198.51.100.1"];
+    assert_eq!(looked_at(Duration::ZERO, &addresses, look), 10);
+    let slowly = looked_at(Duration::from_secs(1), &addresses, look);
+    assert!((1_600..=1_677).contains(&slowly), "{slowly}");
+}
+
+/// A browser in which somebody has signed in by a name: what others do at its address or to the name leaves its attempts and mails
+/// alone, and it has no more of them than an address.
+#[test]
+fn a_known_browser_has_limits_of_its_own() {
+    let limits = RateLimits::new(&configured());
+    let (issuer, here) = (IssuerId::default_issuer(), address("192.0.2.1"));
+    let known = |id: &str| LoginFrom::known_browser(here, id.to_owned());
+    let tries = |from: LoginFrom| {
+        let begun = limits.begin_login(&issuer, "ann", from.clone(), NOW).map(drop);
+        limits.failed_login(&issuer, "ann", from, NOW);
+        begun
+    };
+    for number in 0..80 {
+        limits.failed_login(&issuer, "ann", here, NOW);
+        limits.failed_login(&issuer, &format!("somebody {number}"), here, NOW);
+    }
+    assert!(try_login(&limits, &issuer, "ann", here, NOW).is_err());
+    let allowed = (0..20).take_while(|_| tries(known("a")).is_ok()).count();
+    assert_eq!(allowed, 10, "as many as an address has for a name");
+    assert!(tries(known("b")).is_ok(), "each browser for itself");
+    let mails = |from: LoginFrom| limits.check_mail(&issuer, "ann@example.com", from, NOW).is_ok();
+    assert_eq!((0..9).take_while(|_| mails(here.into())).count(), 3);
+    assert_eq!((0..9).take_while(|_| mails(known("a"))).count(), 3, "nobody takes its person's mail away");
+    assert!(!mails(here.into()), "nor does it bring a stranger more");
+}

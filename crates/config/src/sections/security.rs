@@ -1,5 +1,6 @@
 //! Secrets, protective switches, proxies, the session cookie and password hashing.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use ipnet::IpNet;
@@ -74,6 +75,19 @@ pub(crate) const SECTION: Section = Section {
                 "How long browsers are to call the host of an https issuer by https alone \
                  (`Strict-Transport-Security`, RFC 6797). 0s sends no such header: for a proxy that does.",
             ),
+        Key::new(
+            "breached_passwords_file",
+            "SYMBOLON_BREACHED_PASSWORDS_FILE",
+            "--breached-passwords-file",
+            ValueKind::Path,
+        )
+        .unset("no list but the built-in one of common passwords")
+        .live()
+        .doc(
+            "Local copy of a list of breached passwords, in which every new password is looked up: SHA-1 digests of 40 hexadecimal \
+             digits, one a line, with or without `:` and a count behind it, in ascending order, as `haveibeenpwned-downloader` \
+             writes it into one file. It is searched where it lies and not loaded. SIGHUP opens a newer file.",
+        ),
         Key::new("argon2.memory", "SYMBOLON_ARGON2_MEMORY", "--argon2-memory", ValueKind::Size { min: 64 << 10, max: 1 << 30 })
             .default("19MiB")
             .doc("Memory per password hash (RFC 9106 section 3.1, m)."),
@@ -131,6 +145,8 @@ pub struct Security {
     pub session_cookie: String,
     /// The `max-age` of Strict-Transport-Security; zero to omit the header.
     pub hsts: Duration,
+    /// The list of breached passwords.
+    pub breached_passwords: Option<PathBuf>,
     /// Password hashing.
     pub argon2: Argon2,
 }
@@ -176,6 +192,7 @@ pub(crate) fn build(reader: &mut Reader, mode: Mode, issuer: &IssuerUrl) -> Secu
         trusted_proxies: reader.networks("trusted_proxies"),
         session_cookie: session_cookie(reader, issuer),
         hsts: reader.duration("hsts"),
+        breached_passwords: reader.optional_path("breached_passwords_file"),
         argon2: argon2(reader),
     }
 }

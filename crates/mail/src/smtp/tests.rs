@@ -74,7 +74,7 @@ fn sender() -> Sender {
 
 fn letter(to: &str) -> Letter {
     let message = Message::EmailCode { code: "042137".into(), minutes: 5 };
-    let rendered = Rendered::new(&message, Language::English, "op", "https://op.example").unwrap();
+    let rendered = Rendered::new(&message, Language::English, &crate::brand::plain("op")).unwrap();
     Letter::new(&sender(), to, rendered, "id", NOW).unwrap()
 }
 

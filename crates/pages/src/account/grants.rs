@@ -3,7 +3,7 @@
 use askama::Template;
 
 use super::{AccountFrame, Moment};
-use crate::page::{is_own_image, page};
+use crate::page::{is_linkable, is_own_image, page};
 use crate::{Language, ScopeView};
 
 /// One application.
@@ -15,6 +15,8 @@ pub struct ApplicationView {
     pub name: String,
     /// Its logo: a path on this origin, else it is not shown.
     pub logo: Option<String>,
+    /// Where it is opened; linked only if it is a web page.
+    pub opens_at: Option<String>,
     /// What it may do; empty if the person only signed in there.
     pub scopes: Vec<ScopeView>,
     /// Since when, in milliseconds since 1970.
@@ -28,6 +30,10 @@ pub struct ApplicationView {
 impl ApplicationView {
     fn logo(&self) -> Option<&str> {
         self.logo.as_deref().filter(|path| is_own_image(path))
+    }
+
+    fn opens_at(&self) -> Option<&str> {
+        self.opens_at.as_deref().filter(|uri| is_linkable(uri))
     }
 
     fn since(&self) -> Option<Moment> {

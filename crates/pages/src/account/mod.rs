@@ -142,6 +142,8 @@ pub enum AccountNotice {
     TooLong,
     /// The new password is a common one.
     Common,
+    /// The new password stands in a list of passwords that were stolen.
+    Breached,
     /// The new password is the user's own name.
     OwnName,
     /// The two new passwords differ.
@@ -226,6 +228,7 @@ impl AccountNotice {
             Self::TooShort => texts.account_too_short,
             Self::TooLong => texts.account_too_long,
             Self::Common => texts.account_common,
+            Self::Breached => texts.password_breached,
             Self::OwnName => texts.account_own_name,
             Self::Differ => texts.account_differ,
             Self::TooManyAttempts { retry_after_seconds } => {

@@ -85,6 +85,7 @@ pub(super) fn applications() -> ApplicationsPage {
         client_id: HOSTILE.into(),
         name: HOSTILE.into(),
         logo: Some(format!("/logo/{HOSTILE}")),
+        opens_at: Some(format!("https://app.example/{HOSTILE}")),
         scopes: vec![ScopeView { name: HOSTILE.into(), description: HOSTILE.into() }],
         since: Some(0),
         used: None,

@@ -17,6 +17,7 @@ pub mod puzzle;
 pub mod recovery;
 pub mod recovery_code;
 pub mod registration;
+pub mod second_factor_roles;
 mod step;
 pub mod totp;
 

@@ -95,6 +95,7 @@ pub(crate) fn client(id: &str) -> Client {
         allowed_redirect_origins: Vec::new(),
         default_max_age: None,
         default_acr_values: Default::default(),
+        initiate_login_uri: None,
         logout: Default::default(),
         settings: ClientOverrides::default(),
         branding: None,

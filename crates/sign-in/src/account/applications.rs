@@ -6,6 +6,7 @@ use symbolon_pages::{AccountNotice, AccountPlace, ApplicationView, ApplicationsP
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::ClientId;
 use symbolon_protocol::params::Params;
+use symbolon_protocol::third_party_initiated_login;
 use symbolon_protocol::time::Timestamp;
 
 use super::{Person, Visitor, by_themselves, done, form, status, told, visitor};
@@ -73,7 +74,10 @@ async fn page(
         if let Some(client) = client {
             let logo = context.app.store.logo(&context.issuer.id, Some(&id)).await?;
             let logo = logo.map(|logo| context.issuer.logo_address(&logo, Some(&id)));
-            applications.push(ApplicationView { logo, ..view(&id, client.display_name(), grant) });
+            // A deep link into the sign-in is better than the front door, where the client has one.
+            let opens_at = third_party_initiated_login::address(&client, &context.issuer.url)
+                .or_else(|| client.displayed("client_uri"));
+            applications.push(ApplicationView { logo, opens_at, ..view(&id, client.display_name(), grant) });
         }
     }
     let status = status(notice.as_ref());
@@ -92,6 +96,7 @@ fn view(id: &ClientId, name: &str, grant: Grant) -> ApplicationView {
         client_id: id.to_string(),
         name: name.to_owned(),
         logo: None,
+        opens_at: None,
         scopes: scopes.collect(),
         since: grant.since.map(Timestamp::millis),
         used: grant.last_used_at.map(Timestamp::millis),

@@ -154,7 +154,7 @@ async fn tell(context: Context, (email, user): (String, UserId), language: MailL
         }
         _ => (email, message),
     };
-    queue(&context, &Mail { to, language, user: Some(user), message }).await;
+    queue(&context, &Mail { to, language, user: Some(user), client: None, message }).await;
 }
 
 /// `GET /verify-email`: the page that waits for the code.
@@ -272,7 +272,7 @@ async fn set_email(
         context.audit_change(Event::EmailProven, id, None, json!({ "changes": changes }));
         if let Some(to) = old {
             let message = Message::EmailChanged { email: email.to_owned(), at: app.now() };
-            queue(context, &Mail { to, language, user: Some(id.clone()), message }).await;
+            queue(context, &Mail { to, language, user: Some(id.clone()), client: None, message }).await;
         }
     }
     Ok(made)

@@ -5,16 +5,15 @@ use serde_json::json;
 use symbolon_crypto::encoding;
 use symbolon_crypto::secret::SecretString;
 use symbolon_mail::Message;
-use symbolon_pages::{AccountNotice, AccountPlace, PasswordPage};
+use symbolon_pages::{AccountNotice, AccountPlace, PasswordFault, PasswordPage};
 use symbolon_protocol::event::Event;
 use symbolon_protocol::params::Params;
-use symbolon_protocol::password_policy::{self, PasswordFault};
 use symbolon_protocol::user::PasswordHash;
 
 use super::sessions::end_others;
 use super::{Person, Visitor, by_themselves, done, form, status, told, visitor};
-use crate::credential_news;
 use crate::sign_in_goal::Freshness;
+use crate::{chosen_password, credential_news};
 use symbolon_app::http::{Call, Context, Failure};
 
 const PLACE: AccountPlace = AccountPlace::Password;
@@ -68,7 +67,7 @@ async fn change(
     if params.get("state")? != Some(&*state(&context, hash)) {
         return Ok(sent_again(&context, person, hash, new).await);
     }
-    if let Some(notice) = fault(person, &new, &again) {
+    if let Some(notice) = fault(&context, person, &new, &again).await? {
         return Ok(Err(notice));
     }
     if let Some(hash) = hash
@@ -114,15 +113,22 @@ async fn sent_again(
 }
 
 /// What is wrong with a new password.
-fn fault(person: &Person, new: &SecretString, again: &SecretString) -> Option<AccountNotice> {
-    match password_policy::check(new.expose(), &person.user) {
-        Err(PasswordFault::TooShort) => Some(AccountNotice::TooShort),
-        Err(PasswordFault::TooLong) => Some(AccountNotice::TooLong),
-        Err(PasswordFault::Common) => Some(AccountNotice::Common),
-        Err(PasswordFault::OwnName) => Some(AccountNotice::OwnName),
-        Ok(()) if new.expose() != again.expose() => Some(AccountNotice::Differ),
-        Ok(()) => None,
-    }
+async fn fault(
+    context: &Context,
+    person: &Person,
+    new: &SecretString,
+    again: &SecretString,
+) -> Result<Option<AccountNotice>, Failure> {
+    let fault = chosen_password::fault(context, new, &person.user).await?;
+    Ok(match fault {
+        Some(PasswordFault::TooShort) => Some(AccountNotice::TooShort),
+        Some(PasswordFault::TooLong) => Some(AccountNotice::TooLong),
+        Some(PasswordFault::Common) => Some(AccountNotice::Common),
+        Some(PasswordFault::Breached) => Some(AccountNotice::Breached),
+        Some(PasswordFault::OwnName) => Some(AccountNotice::OwnName),
+        None if new.expose() != again.expose() => Some(AccountNotice::Differ),
+        None => None,
+    })
 }
 
 /// Which password a page was shown for, without a word about it: a keyed digest of its salted hash.

@@ -18,6 +18,7 @@ use crate::email_code_attempt::{
     CodeRequest, attempt, details, failed, forget, mail_to, reason_of, recipient, remember, sent,
 };
 use crate::first_factor::Proof;
+use crate::known_browser;
 use crate::passkey_challenge::unproven;
 use symbolon_app::email_code;
 use symbolon_app::http::{Call, Context, Failure};
@@ -48,8 +49,9 @@ pub(super) async fn send(call: &mut Call) -> Result<Response, Failure> {
     offered(call, SignInMethod::EmailCode)?;
     let request: SendRequest = body(call)?;
     let address = email(&request.email)?;
-    let Context { app, issuer, remote, .. } = &call.context;
-    app.rate_limits.check_mail(&issuer.id, address, *remote, app.now()).map_err(|limited| {
+    let Context { app, issuer, .. } = &call.context;
+    let from = known_browser::origin(&call.context, &call.received, address);
+    app.rate_limits.check_mail(&issuer.id, address, from, app.now()).map_err(|limited| {
         let refusal = Refusal::about(Reason::SignInRateLimited, details(&call.context, address));
         Failure::limited(limited, refusal)
     })?;
@@ -57,7 +59,8 @@ pub(super) async fn send(call: &mut Call) -> Result<Response, Failure> {
     let new = new.map_err(|error| Failure::Internal(error.to_string()))?;
     let cookie = remember(&call.context, &new);
     let (context, name) = (call.context.clone(), address.to_owned());
-    let asked = CodeRequest { context, name, by_address_alone: true, page: call.language(), new };
+    let page = call.language();
+    let asked = CodeRequest { context, name, by_address_alone: true, page, client: None, new };
     asked.mail_after_answer(|asked, user| mail_to(user, asked.page, &asked.new.code, LIVES)).await;
     let mut response = ok(Map::from_iter([("success".to_owned(), true.into())]));
     response.headers_mut().extend(cookie.map(|cookie| (header::SET_COOKIE, cookie)));
@@ -83,14 +86,16 @@ pub(super) async fn verify(call: &mut Call) -> Result<Response, Failure> {
     let now = app.now();
     let refused = |reason| unproven(reason, NOT_ACCEPTED, details(&context, address));
     sent.may_be_tried(address, now).map_err(|why| refused(reason_of(why)))?;
-    let in_flight = app.rate_limits.begin_login(&issuer.id, address, *remote, now).map_err(|limited| {
+    let from = known_browser::origin(&context, &call.received, address);
+    let in_flight = app.rate_limits.begin_login(&issuer.id, address, from.clone(), now);
+    let in_flight = in_flight.map_err(|limited| {
         let refusal = Refusal::about(Reason::SignInRateLimited, details(&context, address));
         Failure::limited(limited, refusal)
     })?;
     let noted = match attempt(call, &sent, &typed.code).await? {
         EmailCodeTry::Right { recipient } => recipient,
         EmailCodeTry::Wrong { .. } => {
-            app.rate_limits.failed_login(&issuer.id, address, *remote, now);
+            app.rate_limits.failed_login(&issuer.id, address, from, now);
             failed(&context, Reason::EmailCodeWrong, address, typed.client_id.as_ref());
             return Ok(unproven(Reason::EmailCodeWrong, NOT_ACCEPTED, Details::default()).into_json());
         }

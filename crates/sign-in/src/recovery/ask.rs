@@ -5,6 +5,7 @@ use http::{HeaderValue, StatusCode, header};
 use symbolon_crypto::secret::SecretString;
 use symbolon_mail::{Language as MailLanguage, Mail, Message};
 use symbolon_pages::{ForgotPasswordPage, Notice, RecoveryError};
+use symbolon_protocol::id::ClientId;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::Reason;
 use symbolon_protocol::sign_in::recovery::{LIVES, RecoveryLink};
@@ -13,6 +14,7 @@ use symbolon_store::StoreError;
 use super::{PATH, PendingRecovery, RESET, SealedLink};
 use crate::after_answer::{after_answer, mail_language, may_be_told, queue};
 use crate::interaction::{Interaction, PendingAuthorization};
+use crate::known_browser;
 use crate::login_form::is_plain_name;
 use crate::login_page::{self, append};
 use crate::mailed_link;
@@ -58,10 +60,10 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
     if name.is_empty() || !is_plain_name(name) {
         return page(here, &interaction, "", Some(RecoveryError::Name)).await;
     }
-    let Context { app, issuer, remote, .. } = context;
-    if let Err(Limited { retry_after_seconds }) =
-        app.rate_limits.check_mail(&issuer.id, name, *remote, app.now())
-    {
+    let Context { app, issuer, .. } = context;
+    let from = known_browser::origin(context, received, name);
+    let limited = app.rate_limits.check_mail(&issuer.id, name, from, app.now());
+    if let Err(Limited { retry_after_seconds }) = limited {
         context.refused(RefusedRequest::anonymous(Reason::SignInRateLimited.into(), None));
         return page(here, &interaction, name, Some(RecoveryError::TooManyAttempts { retry_after_seconds }))
             .await;
@@ -99,7 +101,7 @@ impl RecoveryRequest {
         let found = app.store.user_by_login(&issuer.id, &self.name).await?;
         let Some((user, hash)) = found else {
             if let Some(mail) = unknown_account::mail(&self.context, &self.name, self.language) {
-                queue(&self.context, &mail).await;
+                queue(&self.context, &Mail { client: self.client(), ..mail }).await;
             }
             return Ok(());
         };
@@ -111,9 +113,14 @@ impl RecoveryRequest {
         let Some(url) = self.url(link) else { return Ok(()) };
         let minutes = u32::try_from(LIVES.as_secs() / 60).unwrap_or(u32::MAX);
         let message = Message::ResetPassword { url, minutes };
-        queue(&self.context, &Mail { to, language: self.language, user: Some(user.id.clone()), message })
-            .await;
+        let (language, user, client) = (self.language, Some(user.id.clone()), self.client());
+        queue(&self.context, &Mail { to, language, user, client, message }).await;
         Ok(())
+    }
+
+    /// The client whose request they came from.
+    fn client(&self) -> Option<ClientId> {
+        self.authorization.as_ref()?.client_id()
     }
 
     /// The link, with what the person wants to sign in for unless it would be too long.

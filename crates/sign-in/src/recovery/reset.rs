@@ -17,7 +17,8 @@ use symbolon_protocol::user::{PasswordHash, User};
 use super::ask::status;
 use super::{PATH, RESET, SealedLink};
 use crate::after_answer::{mail_language, queue};
-use crate::code_attempt::password_fault;
+use crate::chosen_password;
+use crate::interaction::PendingAuthorization;
 use crate::login_page::append;
 use crate::notice_page::notice;
 use crate::onward;
@@ -101,6 +102,7 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
         to: link.user.email.clone().unwrap_or_default(),
         language: mail_language(call.language(), link.user.profile.locale.as_deref()),
         user: Some(link.user.id.clone()),
+        client: link.contents.authorization.as_ref().and_then(PendingAuthorization::client_id),
         message: Message::PasswordChanged { at: context.app.now() },
     };
     queue(&context, &mail).await;
@@ -116,7 +118,7 @@ async fn attempt(
     code: &str,
 ) -> Result<Result<bool, RecoveryError>, Failure> {
     let Context { app, issuer, remote, .. } = context;
-    if let Some(fault) = password_fault(password.expose(), &link.user) {
+    if let Some(fault) = chosen_password::fault(context, &password, &link.user).await? {
         return Ok(Err(RecoveryError::Password(fault)));
     }
     let name = link.user.email.clone().unwrap_or_default();

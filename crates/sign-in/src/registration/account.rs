@@ -11,7 +11,6 @@ use symbolon_protocol::event::Event;
 use symbolon_protocol::group::Membership;
 use symbolon_protocol::id::UserId;
 use symbolon_protocol::role::{GivenRole, RoleHolder};
-use symbolon_protocol::settings::SecondFactor;
 use symbolon_protocol::sign_in::invitation::Invitation;
 use symbolon_protocol::sign_in::registration::Standing;
 use symbolon_protocol::sign_in::{Factor, Proven};
@@ -27,7 +26,7 @@ use crate::requesting_client::Asking;
 use crate::session_begin::{self, SignIn};
 use crate::signed_in::signed_in;
 use crate::user_change::give_up_claim;
-use crate::{code_attempt, login_page, onward};
+use crate::{code_attempt, login_page, onward, second_factor_policy};
 use symbolon_app::http::{Call, Context, Failure, redirect};
 use symbolon_app::registration::use_invitation;
 
@@ -149,16 +148,15 @@ pub(super) async fn sign_in(
     user: &User,
 ) -> Result<Response, Failure> {
     let context = call.context.clone();
-    let settings = context.issuer.settings.load_full();
     let wanted = interaction.pending.authorization.clone();
     let client = match &wanted {
         Some(wanted) => Asking::of(&context, wanted).await?.client().cloned(),
         None => None,
     };
-    let needed =
-        client.as_ref().map_or(settings.second_factor, |client| settings.second_factor_for(&client.settings));
+    // Also by a role that an invitation brought.
+    let policy = second_factor_policy::policy(&context, client.as_deref(), &user.id).await?;
     call.client = client;
-    if needed == SecondFactor::Required {
+    if policy.needs_second_factor {
         let to = onward::sign_in_page(&context, &call.received, wanted.as_ref())?;
         return Ok(onward::lead(&call.received, &to, interaction.browser.cookie(&context.issuer)));
     }

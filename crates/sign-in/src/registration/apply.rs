@@ -3,7 +3,7 @@
 use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
 use symbolon_crypto::secret::SecretString;
-use symbolon_mail::{Language as MailLanguage, Mail, Message};
+use symbolon_mail::{Mail, Message};
 use symbolon_pages::{NewPassword, Notice, PuzzleView, RegisterError, RegisterPage};
 use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::Reason;
@@ -16,7 +16,7 @@ use super::applicant::{Applicant, Typed};
 use super::new_password::new_password;
 use super::{PATH, PendingRegistration, closed, confirm, invited, is_open};
 use crate::after_answer::{after_answer, mail_language, may_be_told, queue};
-use crate::interaction::Interaction;
+use crate::interaction::{Interaction, PendingAuthorization};
 use crate::login_page::{self, append};
 use crate::notice_page::notice;
 use crate::onward::{self, Onward};
@@ -103,7 +103,8 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
     let language = mail_language(interaction.language, None);
     let link = mailed_link::link(&call.context, &interaction, None)?;
     let message = Message::Registration { code, url: link, minutes: minutes() };
-    let task = tell(call.context.clone(), email, language, message);
+    let client = interaction.pending.authorization.as_ref().and_then(PendingAuthorization::client_id);
+    let task = tell(call.context.clone(), Mail { to: email, language, user: None, client, message });
     after_answer(&call.context, task).await;
     confirm::ask((&call.context, &call.received), &interaction).await
 }
@@ -128,26 +129,26 @@ fn minutes() -> u32 {
 }
 
 /// Mails the code, or says that the address has an account: one mail in either case.
-async fn tell(context: Context, email: String, language: MailLanguage, message: Message) {
+async fn tell(context: Context, mail: Mail) {
     let Context { app, issuer, .. } = &context;
-    let found = match app.store.user_by_login(&issuer.id, &email).await {
+    let found = match app.store.user_by_login(&issuer.id, &mail.to).await {
         Ok(found) => found.map(|(user, _)| user),
         Err(error) => {
             tracing::warn!(target: "symbolon::mail", %error, "no mail was sent to somebody who registers");
             return;
         }
     };
-    let standing = Standing::of(&email, found.as_deref());
+    let standing = Standing::of(&mail.to, found.as_deref());
     let mail = match found.filter(|_| standing == Standing::Proven) {
-        None => Mail { to: email, language, user: None, message },
+        None => mail,
         Some(user) => {
             let message = Message::AccountExists { url: page_url(issuer, recovery::PATH) };
             // As it is written in the account: another spelling may be one that no server of mail takes.
-            let to = user.email.clone().unwrap_or_else(|| email.clone());
-            if !may_be_told(&context, &to, &email) {
+            let to = user.email.clone().unwrap_or_else(|| mail.to.clone());
+            if !may_be_told(&context, &to, &mail.to) {
                 return;
             }
-            Mail { to, language, user: Some(user.id.clone()), message }
+            Mail { to, user: Some(user.id.clone()), message, ..mail }
         }
     };
     queue(&context, &mail).await;

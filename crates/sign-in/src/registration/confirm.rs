@@ -89,7 +89,7 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
         context.refused(RefusedRequest::anonymous(Reason::PageFormExpired.into(), None));
         return page(here, &interaction, Some(MailedCodeError::Expired)).await;
     }
-    let password = match new_password::typed(context, &params, &applicant)? {
+    let password = match new_password::typed(context, &params, &applicant).await? {
         Ok(password) => password,
         Err(fault) => return page(here, &interaction, Some(MailedCodeError::Password(fault))).await,
     };

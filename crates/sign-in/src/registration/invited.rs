@@ -22,7 +22,7 @@ pub(super) async fn submit(
     (applicant, typed): (Applicant, &Typed),
     params: &Params<'_>,
 ) -> Result<Response, Failure> {
-    let password = match new_password::typed(&call.context, params, &applicant)? {
+    let password = match new_password::typed(&call.context, params, &applicant).await? {
         Ok(password) => password,
         Err(fault) => {
             let error = Some(RegisterError::Password(fault));

@@ -7,7 +7,7 @@ use symbolon_protocol::params::Params;
 use symbolon_protocol::sign_in::method::SignInMethod;
 
 use super::applicant::Applicant;
-use crate::code_attempt::password_fault;
+use crate::chosen_password;
 use crate::login_page::{offers, offers_mail};
 use symbolon_app::http::{Context, Failure};
 
@@ -24,8 +24,8 @@ pub(super) fn new_password(context: &Context) -> NewPassword {
 /// The password that was typed, or none where the account needs none; or what is wrong with it.
 ///
 /// # Errors
-/// [`Failure`]: the parameter is repeated.
-pub(super) fn typed(
+/// [`Failure`]: the parameter is repeated, or the password cannot be judged now.
+pub(super) async fn typed(
     context: &Context,
     params: &Params<'_>,
     applicant: &Applicant,
@@ -40,8 +40,9 @@ pub(super) fn typed(
         return Ok(Ok(None));
     }
     let draft = applicant.user(UserId::trusted("new"), context.app.now());
-    Ok(match password_fault(typed, &draft) {
+    let typed = SecretString::new(typed.to_owned());
+    Ok(match chosen_password::fault(context, &typed, &draft).await? {
         Some(fault) => Err(fault),
-        None => Ok(Some(SecretString::new(typed.to_owned()))),
+        None => Ok(Some(typed)),
     })
 }

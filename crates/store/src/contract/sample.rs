@@ -75,6 +75,7 @@ pub fn client(id: &str, now: Timestamp) -> Client {
         allowed_redirect_origins: Vec::new(),
         default_max_age: Some(300),
         default_acr_values: Default::default(),
+        initiate_login_uri: Some("https://rp.example/sign-in".to_owned()),
         logout: LogoutUris {
             backchannel_logout_uri: Some("https://rp.example/backchannel".to_owned()),
             frontchannel_logout_uri: Some("https://rp.example/frontchannel".to_owned()),

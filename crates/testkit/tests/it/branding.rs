@@ -1,6 +1,7 @@
 //! An issuer's name, logo, colours, links and texts on its pages, and what clients say of themselves by language.
 
 mod logo;
+mod mail;
 
 use serde_json::json;
 use symbolon_sign_in::demo;

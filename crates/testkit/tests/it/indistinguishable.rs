@@ -1,5 +1,7 @@
 //! Whether somebody has an account shows in no answer to who has proven nothing: neither in its bytes nor in its time.
 
+mod mail_arrival;
+
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 

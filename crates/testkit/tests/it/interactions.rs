@@ -368,3 +368,22 @@ fn an_error_page_names_the_application_and_leads_back() {
     let nobody = server.browser().get_with("/authorize?client_id=nobody", &STYLED);
     assert!(nobody.body.contains("Go back to the application that sent you here"), "{}", nobody.body);
 }
+
+/// OpenID Connect Core 4: an application that can begin a sign-in by itself is asked to.
+#[test]
+fn an_error_page_opens_the_application_again() {
+    let server = symbolon_testkit::TestServer::start();
+    let client = serde_json::json!({
+        "client_name": "Example Shop", "client_uri": "https://www.shop.example/",
+        "initiate_login_uri": "https://shop.example/go?tenant=1",
+    });
+    let rp = symbolon_testkit::RelyingParty::register(&server, client);
+    let foreign = rp.authorization_request().without("redirect_uri");
+    let foreign = foreign.with("redirect_uri", "https://evil.example/");
+    let page = server.browser().get_with(&foreign.path(), &STYLED);
+    let iss: String = url::form_urlencoded::byte_serialize(server.issuer.as_bytes()).collect();
+    let link = format!("id=\"again\" href=\"https://shop.example/go?tenant=1&#38;iss={iss}\"");
+    assert!(page.status == 400 && page.body.contains(&link), "{}", page.body);
+    assert!(page.body.contains("Open <bdi>Example Shop</bdi> again"), "{}", page.body);
+    assert!(!page.body.contains("id=\"return\""), "one way back is enough: {}", page.body);
+}

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use symbolon_testkit::{Answer, Browser, Options, TestServer};
@@ -20,6 +20,8 @@ pub(crate) enum Deed {
 struct State {
     deeds: Vec<Deed>,
     texts: Vec<String>,
+    /// When each text had come.
+    arrivals: Vec<Instant>,
 }
 
 /// A server of mail on loopback.
@@ -36,7 +38,7 @@ impl Peer {
 
     fn listen(listener: TcpListener, deeds: &[Deed]) -> Self {
         let url = format!("smtp://{}", listener.local_addr().expect("an address"));
-        let state = Arc::new(Mutex::new(State { deeds: deeds.to_vec(), texts: Vec::new() }));
+        let state = Arc::new(Mutex::new(State { deeds: deeds.to_vec(), ..State::default() }));
         let of_thread = Arc::clone(&state);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -51,9 +53,20 @@ impl Peer {
         self.state.lock().expect("no panic").texts.clone()
     }
 
+    /// Texts with the time at which each had come.
+    pub(crate) fn arrivals(&self) -> Vec<(String, Instant)> {
+        let state = self.state.lock().expect("no panic");
+        state.texts.iter().cloned().zip(state.arrivals.iter().copied()).collect()
+    }
+
     pub(crate) fn options(&self) -> Options {
         options(&self.url)
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "it measures when mail comes")]
+pub(crate) fn moment() -> Instant {
+    Instant::now()
 }
 
 fn options(url: &str) -> Options {
@@ -82,7 +95,10 @@ fn serve(stream: TcpStream, state: &Mutex<State>) -> Option<()> {
                 say("354 go on")?;
                 let text: Vec<String> =
                     lines.by_ref().map_while(Result::ok).take_while(|line| line != ".").collect();
-                state.lock().expect("no panic").texts.push(text.join("\n"));
+                let mut state = state.lock().expect("no panic");
+                state.texts.push(text.join("\n"));
+                state.arrivals.push(moment());
+                drop(state);
                 if take(|deed| *deed == Deed::CloseAfterText).is_some() {
                     return None;
                 }

@@ -1,6 +1,7 @@
 //! What people find in their mail.
 
 use std::cell::Cell;
+use std::time::Instant;
 
 use symbolon_testkit::Options;
 
@@ -12,6 +13,8 @@ pub(crate) struct Mail {
     pub(crate) to: String,
     pub(crate) head: String,
     pub(crate) text: String,
+    /// The whole mail as it came, with the soft line breaks of quoted-printable taken out.
+    pub(crate) raw: String,
 }
 
 impl Mail {
@@ -26,7 +29,7 @@ impl Mail {
         let body = rest.split(&format!("\n--{boundary}")).next().expect("a body");
         let is_quoted = part_head.contains("quoted-printable");
         let text = if is_quoted { unquoted(body) } else { body.to_owned() };
-        Self { to, head: head.to_owned(), text }
+        Self { to, head: head.to_owned(), text, raw: raw.replace("=\n", "") }
     }
 
     /// The path and query of its link.
@@ -85,6 +88,11 @@ impl Mailbox {
         wait_for("a mail", || self.peer.texts().len() > number);
         self.read.set(number + 1);
         Mail::of(&self.peer.texts()[number])
+    }
+
+    /// The recipient of each mail, with the time at which it had come.
+    pub(crate) fn arrivals(&self) -> Vec<(String, Instant)> {
+        self.peer.arrivals().into_iter().map(|(text, at)| (Mail::of(&text).to, at)).collect()
     }
 
     /// How many came that were not read.

@@ -62,7 +62,7 @@ fn each_listener_serves_its_own() {
     assert_eq!(management.get("/api/admin/users").status, 401);
 }
 
-fn assert_guarded(page: &Answer, told: &str) {
+pub(crate) fn assert_guarded(page: &Answer, told: &str) {
     assert!(page.header("content-type").unwrap().starts_with("text/html"), "{told}: {page:?}");
     let policy = page.header("content-security-policy").unwrap_or_else(|| panic!("{told}: no policy"));
     for part in ["default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'"] {

@@ -118,3 +118,51 @@ fn one_users_codes_are_limited_and_nobody_elses() {
     let metrics = Browser::new(&server.management).get("/metrics").body;
     assert!(metrics.contains("symbolon_one_time_refused_total{kind=\"code\"} 2"), "{metrics}");
 }
+
+/// Somebody guesses at an account without end, from the address of its person: their own browser is let in, and nothing else is.
+#[test]
+fn a_browser_that_is_known_signs_in_while_its_account_is_attacked() {
+    const COOKIE: &str = "symbolon_known";
+    let scene = Scene::with(limited().env("SYMBOLON_RATE_LIMIT_LOGIN_ADDRESS", "15/m"));
+    let (own, other) = (scene.server.browser(), "other@example.com");
+    assert_eq!(sign_in(&scene, &own, other, PASSWORD), 303);
+    let known = own.cookie(COOKIE).expect("the browser is known from now on");
+    let attacker = scene.server.browser();
+    assert_eq!(attacker.cookie(COOKIE), None);
+    let attack = |name: &str| {
+        let statuses: Vec<u16> = (0..12).map(|_| sign_in(&scene, &attacker, name, "a guess")).collect();
+        assert_eq!(statuses.last(), Some(&429), "{statuses:?}");
+    };
+    attack(other);
+    attack(&scene.demo.email);
+    assert_eq!(attacker.cookie(COOKIE), None, "who guessed wrong is not known");
+    assert_eq!(
+        sign_in(&scene, &scene.server.browser(), other, PASSWORD),
+        429,
+        "a browser that is not known waits"
+    );
+    let again = scene.server.browser();
+    again.set_cookie(COOKIE, &known);
+    assert_eq!(sign_in(&scene, &again, "OTHER@example.com", PASSWORD), 303, "whatever the case of the name");
+    // It is known by the names of that account alone, and only as it was sealed.
+    again.set_cookie(COOKIE, &known);
+    assert_eq!(sign_in(&scene, &again, &scene.demo.email, &scene.demo.password), 429);
+    let forged = scene.server.browser();
+    let last = if known.ends_with('A') { "B" } else { "A" };
+    forged.set_cookie(COOKIE, &format!("{}{last}", &known[..known.len() - 1]));
+    assert_eq!(sign_in(&scene, &forged, other, PASSWORD), 429);
+    // Whoever steals the mark has as many guesses as anybody at one more address.
+    let thief = scene.server.browser();
+    thief.set_cookie(COOKIE, &known);
+    let statuses: Vec<u16> = (0..12).map(|_| sign_in(&scene, &thief, other, "a guess")).collect();
+    assert_eq!(statuses.iter().filter(|status| **status == 403).count(), 10, "{statuses:?}");
+    scene.server.clock.advance(Duration::from_secs(180 * 86_400));
+    attack(other);
+    let old = scene.server.browser();
+    old.set_cookie(COOKIE, &known);
+    assert_eq!(
+        sign_in(&scene, &old, other, PASSWORD),
+        429,
+        "half a year later it is a browser like any other"
+    );
+}

@@ -89,6 +89,7 @@ pub(super) fn clients() -> Schemas {
             ("allowed_redirect_origins", texts()),
             ("default_max_age", seconds()),
             ("default_acr_values", acr_values()),
+            ("initiate_login_uri", text()),
             ("settings", overrides),
             ("branding", optional(&super::settings::branding())),
             ("logo_uri", text()),

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use symbolon_protocol::branding::{VariableKind, Variables};
 use symbolon_protocol::settings::MOST_ACCOUNTS;
 use symbolon_protocol::sign_in::puzzle;
+use symbolon_protocol::sign_in::second_factor_roles::MOST_ROLES;
 use symbolon_protocol::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
 use symbolon_protocol::ui_locale::UiLocale;
 
@@ -20,6 +21,15 @@ fn sign_in_methods() -> Value {
         "minItems": 1,
         "items": { "type": "string", "enum": ["password", "passkey", "email_code", "magic_link"] },
         "description": "`null`: password and passkey, and `email_code` where mail is configured.",
+    })
+}
+
+fn second_factor_roles() -> Value {
+    json!({
+        "type": "array",
+        "items": { "type": "string" },
+        "maxItems": MOST_ROLES,
+        "description": "Ids of roles, of the issuer or of a client, whose holders need a second factor.",
     })
 }
 
@@ -86,6 +96,7 @@ pub(super) fn settings() -> Schemas {
             ("audience_is_issuer", flag()),
             ("id_token_claims", id_token_claims()),
             ("second_factor", second_factor()),
+            ("second_factor_roles", second_factor_roles()),
             ("sign_in_methods", sign_in_methods()),
             ("sign_in_page", json!({ "type": "string", "enum": ["all_at_once", "identifier_first"] })),
             ("offer_passkey", flag()),

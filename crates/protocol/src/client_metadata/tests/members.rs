@@ -361,3 +361,28 @@ fn names_and_links_may_be_in_further_languages() {
     }
     assert!(create(object(many), NOW, &SeededRandom::new(5)).is_err());
 }
+
+#[test]
+fn a_sign_in_from_outside_begins_at_an_https_address() {
+    let client = made(with("initiate_login_uri", json!("https://rp.example:8443/go?tenant=1"))).client;
+    assert_eq!(client.initiate_login_uri.as_deref(), Some("https://rp.example:8443/go?tenant=1"));
+    let stored: Client = serde_json::from_value(serde_json::to_value(&client).unwrap()).unwrap();
+    assert!(stored == client && stored.unknown_members.is_empty());
+    assert_eq!(view(&client)["initiate_login_uri"], json!("https://rp.example:8443/go?tenant=1"));
+    let without = patch(&client, object(json!({ "initiate_login_uri": null })), NOW, &SeededRandom::new(1));
+    assert!(!view(&without.unwrap().client).contains_key("initiate_login_uri"));
+    for bad in [
+        "http://rp.example/go",
+        "http://127.0.0.1/go",
+        "com.example.app:/go",
+        "javascript:alert(1)",
+        "https://rp.example/go#now",
+        "https://ann@rp.example/go",
+        "https://*.rp.example/go",
+        "/go",
+    ] {
+        let refused = create(with("initiate_login_uri", json!(bad)), NOW, &SeededRandom::new(1));
+        let description = refused.map(drop).unwrap_err().description.to_string();
+        assert!(description.contains("initiate_login_uri"), "{bad}: {description}");
+    }
+}

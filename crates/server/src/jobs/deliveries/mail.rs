@@ -116,10 +116,10 @@ impl MailCourier {
     /// Why it never can be.
     async fn attempt(&self, handover: &Handover<'_>, mail: &Mail) -> Result<Attempt, &'static str> {
         let Handover { app, issuer, delivery } = handover;
-        let render = |message| {
-            Rendered::new(message, mail.language, &issuer.display_name(), &issuer.url)
-                .map_err(|_| "unrenderable")
-        };
+        // Better plain than late, where the client cannot be looked up now.
+        let brand = mail::brand(app, issuer, mail.client.as_ref()).await;
+        let brand = brand.unwrap_or_else(|_| issuer.mail_brand(None, None));
+        let render = |message| Rendered::new(message, mail.language, &brand).map_err(|_| "unrenderable");
         let rendered = render(&mail.message)?;
         let is_development = app.config.load().mode == Mode::Development;
         let in_outbox = is_development.then(|| OutboxMail {

@@ -17,7 +17,6 @@ use symbolon_protocol::authenticator::Passkey;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::identity_provider::way_left::HeldWays;
 use symbolon_protocol::params::Params;
-use symbolon_protocol::settings::SecondFactor;
 use symbolon_protocol::sign_in::passkey::shown_name;
 use symbolon_protocol::sign_in::recovery_code;
 use symbolon_protocol::time::Timestamp;
@@ -28,7 +27,7 @@ use crate::login_page::{is_let_in_by_mail, offered_ways};
 use crate::passkey_addition::has_room;
 use crate::passkey_challenge::relying_party;
 use crate::sign_in_goal::Freshness;
-use crate::{credential_news, identity_provider};
+use crate::{credential_news, identity_provider, second_factor_policy};
 use symbolon_app::http::{Call, Context, Failure, Policy};
 use symbolon_crypto::secret::SecretString;
 
@@ -141,7 +140,7 @@ async fn rename_passkey(
 /// Removes the generator with the recovery codes, which stand in for it, unless everybody must have a second factor.
 async fn remove_generator(call: &mut Call, person: &Person) -> Result<Changed, Failure> {
     let context = &call.context;
-    if is_required(context) {
+    if is_required(context, person).await? {
         return Ok(Err(AccountNotice::SecondFactorRequired));
     }
     let removed = change(context, &person.user.id, |set| {
@@ -196,9 +195,10 @@ fn recovery_codes_page(
     person.page(context, StatusCode::OK, page.render_for(prefix, &issuer.brand()))
 }
 
-/// Whether everybody must have a second factor here.
-fn is_required(context: &Context) -> bool {
-    context.issuer.settings.load().second_factor == SecondFactor::Required
+/// Whether the person must have a second factor here.
+async fn is_required(context: &Context, person: &Person) -> Result<bool, Failure> {
+    let policy = second_factor_policy::policy(context, None, &person.user.id).await?;
+    Ok(policy.needs_second_factor)
 }
 
 fn audit(context: &Context, person: &Person, event: Event, detail: serde_json::Value) {
@@ -228,7 +228,7 @@ async fn page(
         rp_id: relying_party(context, issuer.origin())?.id().to_owned(),
         user_handle: encoding::encode(person.user.id.as_str().as_bytes()),
         generator: set.totp.as_ref().map(|totp| totp.added_at.millis()),
-        is_required: is_required(context),
+        is_required: is_required(context, person).await?,
         recovery_codes: set.recovery_codes.len(),
         passkeys: set.passkeys.into_iter().map(view).collect(),
     };

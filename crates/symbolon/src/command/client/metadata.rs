@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::command::{CommandError, assignment};
 
 /// Options that set one text member of the metadata (RFC 7591 2).
-const TEXTS: [(&str, &str, &str, &str); 5] = [
+const TEXTS: [(&str, &str, &str, &str); 6] = [
     ("name", "client_name", "NAME", "Name that people are shown"),
     ("scope", "scope", "SCOPES", "Scopes that it may ask for, separated by spaces"),
     (
@@ -29,6 +29,12 @@ const TEXTS: [(&str, &str, &str, &str); 5] = [
         "frontchannel_logout_uri",
         "URI",
         "What the signed-out page loads in a frame (Front-Channel Logout)",
+    ),
+    (
+        "initiate-login-uri",
+        "initiate_login_uri",
+        "URI",
+        "Where a sign-in begins that the server's pages link to (third-party initiated login)",
     ),
 ];
 

@@ -52,3 +52,34 @@ fn all_access_ends_at_once() {
     assert!(browser.get("/account/applications").body.contains("No application uses your account."));
     assert_eq!(browser.get("/account").status, 200, "the session stays");
 }
+
+/// OpenID Connect Core 4: `iss` says which provider is to be asked, and a target is the application's own.
+#[test]
+fn an_application_is_opened_where_it_begins_a_sign_in() {
+    let scene = Scene::new();
+    let (browser, _) = scene.signed_in();
+    let opened = |metadata: serde_json::Value| {
+        let path = format!("/clients/{}", scene.rp.client_id);
+        assert_eq!(scene.server.admin("PATCH", &path, Some(metadata)).status, 200);
+        let body = browser.get("/account/applications").body;
+        let link = body.split_once("aria-label=\"Open: ").map(|(before, _)| before.to_owned())?;
+        let link = link.rsplit_once("href=\"")?.1.split_once('"')?.0.to_owned();
+        Some(link.replace("&#38;", "&"))
+    };
+    assert_eq!(opened(json!({ "client_uri": null })), None);
+    let home = "https://shop.example/home";
+    assert_eq!(opened(json!({ "client_uri": home })).as_deref(), Some(home));
+    let iss: String = url::form_urlencoded::byte_serialize(scene.server.issuer.as_bytes()).collect();
+    let begins = format!("https://rp.example/go?iss={iss}");
+    let at = json!({ "initiate_login_uri": "https://rp.example/go" });
+    assert_eq!(opened(at), Some(begins), "a target on another origin is left out");
+    let target = "target_link_uri=https%3A%2F%2Fshop.example%2Fhome";
+    let at = json!({ "initiate_login_uri": "https://shop.example/go" });
+    assert_eq!(opened(at), Some(format!("https://shop.example/go?iss={iss}&{target}")));
+    let refused = scene.server.admin(
+        "PATCH",
+        &format!("/clients/{}", scene.rp.client_id),
+        Some(json!({ "initiate_login_uri": "http://shop.example/go" })),
+    );
+    assert!(refused.status == 400 && refused.body.contains("initiate_login_uri"), "{refused:?}");
+}

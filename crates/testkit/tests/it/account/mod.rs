@@ -15,7 +15,7 @@ use symbolon_testkit::{Answer, Browser};
 use crate::login::{Scene, hidden};
 
 /// A browser in which a person has signed in on the way to an account page.
-fn signed_in(scene: &Scene, username: &str, password: &str) -> Browser {
+pub(crate) fn signed_in(scene: &Scene, username: &str, password: &str) -> Browser {
     let browser = scene.server.browser();
     let sent = browser.get("/account");
     let answer = fill_in(&browser, &browser.get(&sent.location()), username, password);
@@ -40,7 +40,7 @@ fn fill_in(browser: &Browser, page: &Answer, username: &str, password: &str) -> 
 }
 
 /// Sends the form of a page that is opened now.
-fn send(browser: &Browser, path: &str, fields: &[(&str, &str)]) -> Answer {
+pub(crate) fn send(browser: &Browser, path: &str, fields: &[(&str, &str)]) -> Answer {
     let page = browser.get(path);
     assert_eq!(page.status, 200, "{page:?}");
     send_of(browser, path, &page, fields)

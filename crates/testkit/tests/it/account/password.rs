@@ -6,6 +6,7 @@ use symbolon_testkit::Options;
 
 use super::{audited, demo, fill_in, send, send_of, signed_in};
 use crate::login::{PASSWORD, Scene};
+use crate::mailbox::{Mail, Mailbox};
 
 const PATH: &str = "/account/password";
 const NEW: &str = "tangerine mills 42";
@@ -97,4 +98,25 @@ fn a_page_from_before_another_change_changes_nothing() {
     assert_eq!(scene.server.admin("POST", "/users/other/password", Some(set)).status, 200);
     assert_eq!(send_of(&browser, PATH, &page, &form(PASSWORD, NEW)).status, 409);
     signed_in(&scene, "other@example.com", "set by an administrator");
+}
+
+/// Whoever changed it, the owner of the address learns of it: of a change, and of nothing that was refused.
+#[test]
+fn the_person_is_told_by_mail_that_the_password_was_changed() {
+    let mailbox = Mailbox::open();
+    let scene = Scene::with(mailbox.options());
+    let browser = signed_in(&scene, "other@example.com", PASSWORD);
+    let page = browser.get(PATH);
+    assert_eq!(send_of(&browser, PATH, &page, &form("wrong", NEW)).status, 403);
+    assert_eq!(send_of(&browser, PATH, &page, &form(PASSWORD, "short")).status, 400);
+    let told = |mail: &Mail| mail.head.contains("was changed");
+    let changed = send_of(&browser, PATH, &page, &form(PASSWORD, NEW));
+    assert_eq!(changed.status, 303, "{changed:?}");
+    let mail = std::iter::repeat_with(|| mailbox.next()).find(told).expect("a mail");
+    assert_eq!(mail.to, "other@example.com");
+    assert!(mail.text.contains("The password of your account") && !mail.text.contains(NEW), "{}", mail.text);
+    scene.server.settle();
+    while mailbox.unread() > 0 {
+        assert!(!told(&mailbox.next()), "one mail for one change");
+    }
 }

@@ -124,3 +124,31 @@ fn bad_bodies_get_a_clear_answer() {
         assert_eq!(browser.get(&path).status, 405, "{path}");
     }
 }
+
+/// Every path but the last has a plural form, which does the same.
+#[test]
+fn the_plural_paths_sign_in_and_add_passkeys_too() {
+    let scene = crate::registration::Scene::new();
+    let (server, email) = (&scene.server, crate::registration::ANN);
+    let id = scene.user(json!({ "email": email, "email_verified": true }));
+    let post = |browser: &Browser, path: &str, body: Value| {
+        let answer = call(browser, &server.issuer, path, &body);
+        assert_eq!(answer.status, 200, "{path}: {answer:?}");
+        answer.json()
+    };
+    let browser = server.browser();
+    post(&browser, "/email-codes/send", json!({ "email": email }));
+    let code = scene.mailbox.next().code();
+    let verified = post(&browser, "/email-codes/verify", json!({ "email": email, "code": code }));
+    assert_eq!((&verified["success"], &verified["userId"]), (&json!(true), &json!(id)));
+    assert_eq!(signed_in_as(server, &browser).as_ref(), Some(&id));
+    let mut passkey = symbolon_testkit::Authenticator::new(&server.issuer);
+    let asked = post(&browser, "/passkeys/register/options", json!({ "email": email }));
+    let body = json!({ "userId": id, "credential": passkey.create(&asked["options"]) });
+    assert_eq!(post(&browser, "/passkeys/register/verify", body)["verified"], true);
+    let other = server.browser();
+    let asked = post(&other, "/passkeys/login/options", json!({ "email": email }));
+    let body = json!({ "challengeId": asked["challengeId"], "credential": passkey.get(&asked["options"]) });
+    assert_eq!(post(&other, "/passkeys/login/verify", body)["userId"], json!(id));
+    assert_eq!(signed_in_as(server, &other), Some(id));
+}

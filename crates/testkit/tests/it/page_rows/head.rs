@@ -36,13 +36,13 @@ fn figures(world: &World, names: &[&str]) -> Vec<String> {
 }
 
 /// A browser with pages open, and where each can be opened again: with what `GET` or `POST` would use.
-struct Places {
-    browser: Browser,
+pub(super) struct Places {
+    pub(super) browser: Browser,
     opened: Vec<String>,
 }
 
 impl Places {
-    fn new(world: &World) -> Self {
+    pub(super) fn new(world: &World) -> Self {
         let (browser, answer) = world.signed_in(&[]);
         let consent = answer.location();
         let (_, query) = consent.split_once('?').expect("a sealed interaction");
@@ -56,7 +56,7 @@ impl Places {
     }
 
     /// Where the page of a row is.
-    fn of(&self, row: &Endpoint, rp: &RelyingParty) -> String {
+    pub(super) fn of(&self, row: &Endpoint, rp: &RelyingParty) -> String {
         let path = row.path.replace(Endpoint::NAMED, &rp.client_id);
         let is_opened = |opened: &&String| opened.split('?').next() == Some(&*path);
         self.opened.iter().find(is_opened).cloned().unwrap_or(path)

@@ -2,6 +2,7 @@
 //! changes nothing.
 
 mod foreign_forms;
+mod guarded;
 mod head;
 
 use axum::http::Method;

@@ -20,13 +20,13 @@ fn ask(browser: &Browser, name: &str) -> Answer {
 }
 
 /// A mail with a link for Ann.
-fn asked(scene: &Scene) -> Mail {
+pub(crate) fn asked(scene: &Scene) -> Mail {
     let sent = ask(&scene.server.browser(), ANN);
     assert_eq!((sent.status, sent.location().as_str()), (303, "/forgot-password?sent=1"), "{sent:?}");
     scene.mailbox.next()
 }
 
-fn choose(browser: &Browser, page: &Answer, password: &str, code: &str) -> Answer {
+pub(crate) fn choose(browser: &Browser, page: &Answer, password: &str, code: &str) -> Answer {
     let (sealed, csrf) = (page.field("link").expect("a link"), page.field("csrf_token").unwrap());
     let form = [("link", &*sealed), ("csrf_token", &*csrf), ("password", password), ("code", code)];
     browser.post("/reset-password", &form)

@@ -221,3 +221,39 @@ fn groups_follow_those_of_the_provider() {
         assert_eq!(json!(ids), expected, "{groups}");
     }
 }
+
+/// A new account takes what the mapping names, from the claim that it names, and nothing else; later it is the person's own.
+#[test]
+fn a_new_account_takes_the_claims_that_are_mapped() {
+    let claims_of =
+        json!({ "email": "email", "name": "nickname", "nickname": "name", "zoneinfo": "zoneinfo" });
+    let scene = Scene::new(json!({ "sign_up": true, "claims": claims_of }));
+    let (theirs, person) = scene.upstream.signed_in(ANN);
+    let describe = |nickname: &str| {
+        let body = json!({
+            "name": "Ann Smith", "nickname": nickname, "given_name": "Ann", "zoneinfo": "Europe/Berlin",
+            "website": "https://ann.example/",
+        });
+        let answer = scene.upstream.admin("PATCH", &format!("/users/{theirs}"), Some(body));
+        assert_eq!(answer.status, 200, "{answer:?}");
+    };
+    let sign_in = || {
+        let (browser, request) = (scene.server.browser(), scene.rp.authorization_request());
+        let done = scene.through(&browser, &person, &request);
+        claims(&scene.rp, &request, &done)["sub"].clone()
+    };
+    describe("Annie");
+    let subject = sign_in();
+    let taken = || {
+        let user = user(&scene.server, ANN);
+        assert_eq!(user["id"], subject, "{user}");
+        let told = ["name", "nickname", "zoneinfo", "given_name", "website"].map(|name| user[name].clone());
+        json!(told)
+    };
+    assert_eq!(taken(), json!(["Annie", "Ann Smith", "Europe/Berlin", null, null]));
+    describe("Anna");
+    assert_eq!(
+        (sign_in(), taken()),
+        (subject.clone(), json!(["Annie", "Ann Smith", "Europe/Berlin", null, null]))
+    );
+}

@@ -4,6 +4,8 @@ import { createServer } from "node:http";
 
 export const fixtures = JSON.parse(readFileSync(process.env.SYMBOLON_FIXTURES, "utf8"));
 const CALLBACK_TAKES = 800;
+/** A name for the pages, in place of host and port. */
+export const NAMED = { name: "Example" };
 
 /** Serves the application of a provider; answers with its client and how it is stopped. */
 export async function serve(provider = fixtures) {
@@ -73,6 +75,13 @@ export async function create(path, members, provider = fixtures) {
 /** Creates a user; answers with it. */
 export const createUser = async (user, provider) => (await create("/users", user, provider)).user;
 
+/** An account of an address that no other visit has; with its id. */
+export async function somebody(what, locale, provider) {
+  const user = { email: `${what}-${locale}@example.com`, password: "the password of a whole account" };
+  const { id } = await createUser({ ...user, email_verified: true, name: "Ann Smith" }, provider);
+  return { ...user, id };
+}
+
 /** Removes what is below a path of the admin API. */
 export async function remove(path, provider = fixtures) {
   const headers = { authorization: `Bearer ${provider.admin_secret}` };
@@ -82,7 +91,7 @@ export async function remove(path, provider = fixtures) {
 
 async function register(provider, origin) {
   const members = {
-    client_name: "Slow application",
+    client_name: "Example Shop",
     client_uri: origin,
     token_endpoint_auth_method: "none",
     grant_types: ["authorization_code"],

@@ -2,11 +2,11 @@
 // forgotten password to the new one, invitations, and a changed address.
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
-import { authorizationUrl, create, createUser, serve, set } from "./application.js";
+import { NAMED, authorizationUrl, create, serve, set, somebody } from "./application.js";
 import { visits } from "./look.js";
 import { codeIn, linkIn } from "./mailbox.js";
 import { startProvider } from "./provider.js";
-import { fill, goOn, launch, outcome, signIn } from "./visitor.js";
+import { fill, isIn, launch, outcome, signIn } from "./visitor.js";
 
 const PASSWORD = "the first password of theirs";
 const TRIES = 5;
@@ -17,7 +17,7 @@ let site;
 before(async () => {
   [browser, provider] = [await launch(), await startProvider()];
   site = await serve(provider);
-  await set({ registration: "open", sign_in_methods: ["password", "email_code"] }, provider);
+  await set({ registration: "open", sign_in_methods: ["password", "email_code"], branding: NAMED }, provider);
 });
 after(async () => {
   await browser?.close();
@@ -28,16 +28,8 @@ after(async () => {
 const scene = { browser: () => browser, provider: () => provider };
 const told = [400, 403, 409, 410, 429];
 const atLogin = (page) => page.goto(authorizationUrl(site, { prompt: "login" }));
-const isIn = async (page) => assert.equal(await goOn(page), "signed-in");
 /** Six digits that are not those. */
 const other = (code) => String((Number(code) + 1) % 1_000_000).padStart(6, "0");
-
-/** An account of an address that no other visit has. */
-async function somebody(what, locale) {
-  const user = { email: `${what}-${locale}@example.com`, password: PASSWORD };
-  await createUser({ ...user, email_verified: true, name: "Ann Smith" }, provider);
-  return user;
-}
 
 /** Sends a form that is refused, with a reason on the page. */
 async function isRefused(page, button) {
@@ -110,7 +102,7 @@ visits(
   "a code by mail signs in",
   scene,
   async ({ page, see, locale }) => {
-    const { email } = await somebody("code", locale);
+    const { email } = await somebody("code", locale, provider);
     const asked = async () => {
       await atLogin(page);
       await page.fill("#username", email);
@@ -146,7 +138,7 @@ visits(
   "a link by mail signs in",
   scene,
   async ({ page, context, see, locale }) => {
-    const { email } = await somebody("link", locale);
+    const { email } = await somebody("link", locale, provider);
     await set({ sign_in_methods: ["password", "magic_link"] }, provider);
     await page.goto(authorizationUrl(site));
     await page.fill("#username", email);
@@ -179,7 +171,7 @@ visits(
   "a forgotten password is followed by a new one",
   scene,
   async ({ page, see, locale }) => {
-    const { email } = await somebody("forgotten", locale);
+    const { email, password: forgotten } = await somebody("forgotten", locale, provider);
     const password = "the second password of theirs";
     await atLogin(page);
     await page.click("#forgot");
@@ -197,7 +189,7 @@ visits(
     await page.waitForSelector("#onward");
     await see("password-reset");
     await page.click("#onward");
-    await fill(page, { email, password: PASSWORD });
+    await fill(page, { email, password: forgotten });
     await isRefused(page, "#sign-in");
     await signIn(page, { email, password });
     await isIn(page);
@@ -236,7 +228,7 @@ visits(
   "a new address counts when its code was typed",
   scene,
   async ({ page, see, locale }) => {
-    const user = await somebody("moving", locale);
+    const user = await somebody("moving", locale, provider);
     const email = `moved-${locale}@example.com`;
     await page.goto(`${provider.base_url}/account/profile`);
     await signIn(page, user);

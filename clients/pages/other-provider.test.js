@@ -2,10 +2,10 @@
 // somebody whom no account knows, connecting and disconnecting on the account page, and a provider that is away.
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
-import { authorizationUrl, create, createUser, serve, set } from "./application.js";
+import { NAMED, authorizationUrl, create, createUser, serve, set } from "./application.js";
 import { visits } from "./look.js";
 import { startProvider } from "./provider.js";
-import { fill, goOn, launch, signIn } from "./visitor.js";
+import { fill, isIn, launch, signIn } from "./visitor.js";
 
 const PASSWORD = "the same password at both of them";
 // The same issuer by several ids.
@@ -24,7 +24,7 @@ before(async () => {
   const issuer = `${provider.base_url}/acme`;
   await create("/issuers", { id: "acme", url: issuer }, provider);
   // Without ways by mail, a provider may be the only way in.
-  await set({ sign_in_methods: ["password", "passkey"] }, provider);
+  await set({ sign_in_methods: ["password", "passkey"], branding: NAMED }, provider);
   for (const [id, more] of Object.entries(PROVIDERS)) {
     const members = {
       client_name: "The other side",
@@ -48,7 +48,6 @@ after(async () => {
 const scene = { browser: () => browser, provider: () => provider };
 const told = [400, 403, 409, 502, 503];
 const atLogin = (page) => page.goto(authorizationUrl(site, { prompt: "login" }));
-const isIn = async (page) => assert.equal(await goOn(page), "signed-in");
 const press = (page, id) => page.click(`#providers button[value=${id}]`);
 
 /** Somebody with an account at the other provider. */

@@ -69,6 +69,9 @@ export async function startProvider({ environment = {}, isInDevelopment = false 
       SYMBOLON_ADMIN_SECRET: provider.admin_secret,
       SYMBOLON_ADMIN_ON_PUBLIC: "true",
       SYMBOLON_RATE_LIMITS: "off",
+      // Passwords of tests need not cost what those of people do.
+      SYMBOLON_ARGON2_MEMORY: "64KiB",
+      SYMBOLON_ARGON2_ITERATIONS: "1",
       SYMBOLON_SMTP_URL: mail.url,
       SYMBOLON_MAIL_FROM: "Example <no-reply@op.example>",
       LD_PRELOAD: faketime(),

@@ -2,12 +2,12 @@
 // asked for at sign-in, remembered; recovery codes; a new password with one; and a passkey as the second factor.
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
-import { authorizationUrl, change, createUser, serve, set } from "./application.js";
+import { NAMED, authorizationUrl, change, serve, set, somebody } from "./application.js";
 import { withFingerprint } from "./device.js";
 import { visits } from "./look.js";
 import { linkIn } from "./mailbox.js";
 import { startProvider } from "./provider.js";
-import { goOn, launch, signIn, totp } from "./visitor.js";
+import { isIn, launch, signIn, totp } from "./visitor.js";
 
 // Of its codes each is taken once, and none that is older than one that was.
 const UNTIL_THE_NEXT_CODE = 60;
@@ -20,6 +20,7 @@ before(async () => {
   [browser, provider] = [await launch(), await startProvider()];
   [site, careful] = [await serve(provider), await serve(provider)];
   await change(`/clients/${careful.client.client_id}`, { settings: { second_factor: "required" } }, provider);
+  await set({ branding: NAMED }, provider);
 });
 after(async () => {
   await browser?.close();
@@ -30,14 +31,6 @@ after(async () => {
 
 const scene = { browser: () => browser, provider: () => provider };
 const told = [400, 403];
-const isIn = async (page) => assert.equal(await goOn(page), "signed-in");
-
-/** An account of an address that no other visit has. */
-async function somebody(what, locale) {
-  const user = { email: `${what}-${locale}@example.com`, password: "a password with something beside it" };
-  await createUser({ ...user, email_verified: true, name: "Ann Smith" }, provider);
-  return user;
-}
 
 async function isRefused(page) {
   await page.click("#confirm");
@@ -79,7 +72,7 @@ visits(
   "a generator is set up on the account page and asked for at sign-in",
   scene,
   async ({ page, see, locale }) => {
-    const user = await somebody("generator", locale);
+    const user = await somebody("generator", locale, provider);
     await page.goto(`${provider.base_url}/account/security`);
     await signIn(page, user);
     await page.click("#set-up-generator");
@@ -112,7 +105,7 @@ visits(
   "a recovery code signs in once, and new ones replace it",
   scene,
   async ({ page, see, locale }) => {
-    const user = await somebody("recovery", locale);
+    const user = await somebody("recovery", locale, provider);
     const { codes } = await setUp(page, user);
     await atSecond(page, user);
     await page.fill("#code", codes[0]);
@@ -144,7 +137,7 @@ visits(
   "a forgotten password needs the second factor too",
   scene,
   async ({ page, see, locale }) => {
-    const user = await somebody("forgotten", locale);
+    const user = await somebody("forgotten", locale, provider);
     const { secret } = await setUp(page, user);
     const changed = { ...user, password: "another one with something beside it" };
     await page.goto(`${provider.base_url}/forgot-password`);
@@ -177,7 +170,7 @@ visits(
   async ({ page, see, locale }) => {
     await set({ remember_device_days: 30 }, provider);
     try {
-      const user = await somebody("remembered", locale);
+      const user = await somebody("remembered", locale, provider);
       const { secret } = await setUp(page, user);
       await atSecond(page, user);
       await see("second-factor-remember");
@@ -199,7 +192,7 @@ visits(
   "an application that needs two factors has a generator set up on the way",
   scene,
   async ({ page, see, locale }) => {
-    const user = await somebody("way", locale);
+    const user = await somebody("way", locale, provider);
     await page.goto(authorizationUrl(careful));
     await signIn(page, user);
     await page.waitForSelector("#secret");
@@ -220,7 +213,7 @@ visits(
   "a passkey is the second factor",
   scene,
   async ({ page, context, see, locale }) => {
-    const user = await somebody("passkey", locale);
+    const user = await somebody("passkey", locale, provider);
     const device = await withFingerprint(context, page);
     await page.goto(`${provider.base_url}/account/security`);
     await signIn(page, user);

@@ -5,7 +5,7 @@ import { after, before, describe, test } from "node:test";
 import { authorizationUrl, change, createUser, serve, set } from "./application.js";
 import { codeIn, linkIn } from "./mailbox.js";
 import { startProvider } from "./provider.js";
-import { fill, goOn, launch, outcome, pressTwice, signIn, totp, visiting } from "./visitor.js";
+import { fill, isIn, launch, outcome, pressTwice, signIn, totp, visiting } from "./visitor.js";
 
 const PAUSES = [50, 150, 300];
 const AT_A_TIME = 4;
@@ -27,7 +27,6 @@ after(async () => {
 });
 
 const atLogin = (page, more) => page.goto(authorizationUrl(site, more));
-const isIn = async (page) => assert.equal(await goOn(page), "signed-in");
 const isRefused = async (page) => assert.equal(await outcome(page), "access_denied");
 
 async function atFilledLogin(page) {

@@ -1,5 +1,4 @@
 // The outbox of development mode, in headless Chromium: it is empty, shows what would be sent, and its links lead on.
-import assert from "node:assert/strict";
 import { after, before } from "node:test";
 import { NAMED, set } from "./application.js";
 import { visits } from "./look.js";
@@ -40,11 +39,4 @@ visits("somebody registers with what the outbox shows", scene, async ({ page, co
   await outbox.fill("#password", "a password after the outbox");
   await outbox.click("#confirm");
   await outbox.waitForSelector("#places");
-});
-
-visits("the pages of development mode", scene, async ({ page, see }) => {
-  await page.goto(provider.base_url);
-  await page.waitForSelector("h1");
-  await see("walk-through");
-  assert.equal(await page.locator("h1").count(), 1);
 });

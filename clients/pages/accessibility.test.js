@@ -1,6 +1,7 @@
 // Every page that needs no mailbox in headless Chromium, in its twelve shapes, under branding at its bounds; and how much the sign-in
 // page weighs, and how soon it is there.
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { NAMED, authorizationUrl, fixtures, putLogo, serve, set } from "./application.js";
@@ -142,28 +143,39 @@ test("the sign-in page and its files take few bytes, compressed", async (t) => {
   }
 });
 
-/** When something was first to be seen, in milliseconds after the browser set out for the page (Paint Timing 4). */
-const paintedAfter = (page) =>
-  page.evaluate(async () => {
-    const painted = () => performance.getEntriesByName("first-contentful-paint")[0];
-    while (!painted()) await new Promise((ready) => setTimeout(ready, 5));
-    return painted().startTime;
-  });
-
-// Whatever else the machine does makes a load slower and none faster, so the best of several is what the page takes; each with an
-// empty cache.
-test("the sign-in page is painted soon", async (t) => {
-  const times = [];
-  while (times.length < LOADS && !(Math.min(...times) < LATEST_PAINT_MS)) {
-    const context = await browser.newContext();
-    try {
-      const page = await context.newPage();
-      await page.goto(authorizationUrl(site));
-      times.push(await paintedAfter(page));
-    } finally {
-      await context.close();
-    }
+/** When something of a page was first to be seen, in milliseconds after a browser with an empty cache set out for it (Paint Timing 4). */
+async function paintedAfter(url) {
+  const context = await browser.newContext();
+  try {
+    const page = await context.newPage();
+    await page.goto(url);
+    return await page.evaluate(async () => {
+      const painted = () => performance.getEntriesByName("first-contentful-paint")[0];
+      while (!painted()) await new Promise((ready) => setTimeout(ready, 5));
+      return painted().startTime;
+    });
+  } finally {
+    await context.close();
   }
-  t.diagnostic(`first paint after ${times.map(Math.round).join(", ")} ms`);
-  assert.ok(Math.min(...times) < LATEST_PAINT_MS, `${times.map(Math.round)} ms`);
+}
+
+// Whatever else the machine does makes a load slower and none faster, so the best of several counts. Where a page of one word takes more
+// than half of the time too, the machine is so busy that the sign-in page may take twice as long as that.
+test("the sign-in page is painted soon", async (t) => {
+  const server = createServer((_, response) => response.setHeader("content-type", "text/html").end("<!doctype html><p>word"));
+  await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
+  const bare = `http://127.0.0.1:${server.address().port}/`;
+  const [times, words] = [[], []];
+  const best = (all) => Math.min(...all);
+  try {
+    while (times.length < LOADS && !(best(times) < LATEST_PAINT_MS)) {
+      words.push(await paintedAfter(bare));
+      times.push(await paintedAfter(authorizationUrl(site)));
+    }
+  } finally {
+    server.close();
+  }
+  t.diagnostic(`first paint after ${times.map(Math.round)} ms, of a word after ${words.map(Math.round)} ms`);
+  const latest = Math.max(LATEST_PAINT_MS, 2 * best(words));
+  assert.ok(best(times) < latest, `${best(times)} ms, at most ${latest} ms`);
 });

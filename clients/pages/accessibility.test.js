@@ -1,23 +1,24 @@
-// Every page in headless Chromium by axe-core's rules (WCAG 2.2 AA), in three languages, one of them from right to left, in both
-// colour schemes, narrow and wide. With SYMBOLON_PICTURES_TO every combination is visited, and a picture of each page kept.
+// Every page that needs no mailbox in headless Chromium, in its twelve shapes, under branding at its bounds; and how much the sign-in
+// page weighs, and how soon it is there.
 import assert from "node:assert/strict";
-import { mkdir } from "node:fs/promises";
+import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { gzipSync } from "node:zlib";
-import axe from "axe-core";
-import { chromium } from "playwright-core";
-import { authorizationUrl, fixtures, putLogo, serve, set } from "./application.js";
+import { NAMED, authorizationUrl, fixtures, putLogo, serve, set } from "./application.js";
+import { visits } from "./look.js";
+import { launch } from "./visitor.js";
 
-const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium";
-const PICTURES = process.env.SYMBOLON_PICTURES_TO;
-const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+// Pictures are of the pages as they come.
+const IS_BRANDED = !process.env.SYMBOLON_PICTURES_TO;
 const MOST_BYTES = 30 * 1024;
+const LATEST_PAINT_MS = 100;
+const LOADS = 30;
 const LOGO = "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 80 20'><path fill='#0a4d8c' d='M0 0h80v20H0z'/></svg>";
 // The strangest values that are accepted: everything has nearly the least contrast, and lengths are at their bounds.
 const BRANDING = {
   name: "Acme",
   accent: { light: "#0a4d8c", dark: "#8cc4ff" },
-  variables: PICTURES ? null : {
+  variables: {
     ground: { light: "#ffffff", dark: "#000000" },
     surface: { light: "#ffffff", dark: "#000000" },
     sunken: { light: "#ffffff", dark: "#000000" },
@@ -44,12 +45,12 @@ const BRANDING = {
 let browser;
 let site;
 before(async () => {
-  browser = await chromium.launch({ executablePath: EXECUTABLE, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
-  site = await serve();
-  await set({ registration: "open", sign_in_methods: ["password", "email_code", "passkey"], branding: BRANDING });
+  [browser, site] = [await launch(), await serve()];
+  await set({ registration: "open", sign_in_methods: ["password", "email_code", "passkey"] });
+  await set({ branding: IS_BRANDED ? BRANDING : NAMED });
+  if (!IS_BRANDED) return;
   await putLogo("/branding/logo", "image/svg+xml", LOGO);
   await putLogo(`/clients/${site.client.client_id}/logo`, "image/svg+xml", LOGO);
-  if (PICTURES) await mkdir(PICTURES, { recursive: true });
 });
 after(async () => {
   await set({ registration: null, sign_in_methods: null, branding: null });
@@ -57,25 +58,11 @@ after(async () => {
   site?.close();
 });
 
-/** Fails unless the page fits its window and is in its language. Answers with the rules that it does not keep. */
-async function check(page, name, { locale, colorScheme, viewport }) {
-  const [lang, dir] = await page.evaluate(() => [document.documentElement.lang, getComputedStyle(document.body).direction]);
-  assert.equal(lang, locale, name);
-  assert.equal(dir, locale === "ar" ? "rtl" : "ltr", name);
-  const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  assert.ok(wide <= 0, `${name} is ${wide} px too wide`);
-  await page.evaluate(axe.source);
-  const { violations } = await page.evaluate((rules) => window.axe.run(document, { runOnly: rules }), RULES);
-  const told = violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.html} ${node.failureSummary}`).join("\n")}`);
-  if (PICTURES) {
-    const path = `${PICTURES}/${name}-${locale}-${colorScheme}-${viewport.width}.png`;
-    await page.screenshot({ path, fullPage: true });
-  }
-  return told.map((text) => `${name}: ${text}`);
-}
+const scene = { browser: () => browser, provider: () => fixtures };
+const told = [400, 403];
 
 /** What somebody sees who is not signed in. */
-async function strangersPages(page, see) {
+async function strangersPages({ page, see }) {
   const { base_url } = fixtures;
   await page.goto(authorizationUrl(site));
   await see("sign-in");
@@ -109,7 +96,7 @@ const ACCOUNT = ["", "profile", "email", "password", "security", "security/gener
 const MORE = ["sessions", "applications", "data"];
 
 /** What somebody sees who signs in, looks at the account, and signs out. */
-async function personsPages(page, see) {
+async function personsPages({ page, see }) {
   const { base_url } = fixtures;
   await page.goto(authorizationUrl(site, { prompt: "login consent" }));
   await page.fill("#username", fixtures.user.email);
@@ -133,32 +120,8 @@ async function personsPages(page, see) {
   await see("signed-out");
 }
 
-const windows = ["en", "de", "ar"].flatMap((locale) =>
-  ["light", "dark"].flatMap((colorScheme) =>
-    [390, 1280].map((width) => ({ locale, colorScheme, viewport: { width, height: 900 } })),
-  ),
-);
-// Without pictures each language, scheme and width once with each other, or nearly.
-const SOME = ["en light 1280", "de dark 390", "ar light 390", "ar dark 1280"];
-
-for (const options of windows) {
-  const shape = `${options.locale} ${options.colorScheme} ${options.viewport.width}`;
-  if (!PICTURES && !SOME.includes(shape)) continue;
-  for (const [who, visit] of Object.entries({ strangersPages, personsPages })) {
-    test(`axe-core finds nothing in ${who}: ${shape}`, async () => {
-      const context = await browser.newContext(options);
-      context.setDefaultTimeout(20_000);
-      try {
-        const page = await context.newPage();
-        const told = [];
-        await visit(page, async (name) => told.push(...(await check(page, name, options))));
-        assert.deepEqual(told, []);
-      } finally {
-        await context.close();
-      }
-    });
-  }
-}
+visits("a stranger's pages", scene, strangersPages, { told });
+visits("a person's pages", scene, personsPages, { told });
 
 // The provider sends its pages as they are; a proxy in front of it may compress the files that pages load.
 test("the sign-in page and its files take few bytes, compressed", async (t) => {
@@ -173,10 +136,46 @@ test("the sign-in page and its files take few bytes, compressed", async (t) => {
     const bodies = await Promise.all(answers);
     const whole = bodies.reduce((sum, body) => sum + body.length, 0);
     const compressed = bodies.reduce((sum, body) => sum + gzipSync(body).length, 0);
-    const paints = await page.evaluate(() => performance.getEntriesByType("paint").map((entry) => entry.startTime));
-    t.diagnostic(`${whole} bytes, compressed ${compressed}, first paint after ${Math.round(paints[0])} ms`);
+    t.diagnostic(`${whole} bytes, compressed ${compressed}`);
     assert.ok(compressed > 0 && compressed < MOST_BYTES, `${compressed} bytes`);
   } finally {
     await context.close();
   }
+});
+
+/** When something of a page was first to be seen, in milliseconds after a browser with an empty cache set out for it (Paint Timing 4). */
+async function paintedAfter(url) {
+  const context = await browser.newContext();
+  try {
+    const page = await context.newPage();
+    await page.goto(url);
+    return await page.evaluate(async () => {
+      const painted = () => performance.getEntriesByName("first-contentful-paint")[0];
+      while (!painted()) await new Promise((ready) => setTimeout(ready, 5));
+      return painted().startTime;
+    });
+  } finally {
+    await context.close();
+  }
+}
+
+// Whatever else the machine does makes a load slower and none faster, so the best of several counts. Where a page of one word takes more
+// than half of the time too, the machine is so busy that the sign-in page may take twice as long as that.
+test("the sign-in page is painted soon", async (t) => {
+  const server = createServer((_, response) => response.setHeader("content-type", "text/html").end("<!doctype html><p>word"));
+  await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
+  const bare = `http://127.0.0.1:${server.address().port}/`;
+  const [times, words] = [[], []];
+  const best = (all) => Math.min(...all);
+  try {
+    while (times.length < LOADS && !(best(times) < LATEST_PAINT_MS)) {
+      words.push(await paintedAfter(bare));
+      times.push(await paintedAfter(authorizationUrl(site)));
+    }
+  } finally {
+    server.close();
+  }
+  t.diagnostic(`first paint after ${times.map(Math.round)} ms, of a word after ${words.map(Math.round)} ms`);
+  const latest = Math.max(LATEST_PAINT_MS, 2 * best(words));
+  assert.ok(best(times) < latest, `${best(times)} ms, at most ${latest} ms`);
 });

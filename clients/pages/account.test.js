@@ -1,24 +1,11 @@
-// The account pages in headless Chromium: every page with and without JavaScript, in both colour schemes, narrow and
-// wide, and what a person does on them.
+// What a person does on the account pages, in headless Chromium, with and without JavaScript.
 import assert from "node:assert/strict";
-import { mkdir } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { chromium } from "playwright-core";
 import { fixtures } from "./application.js";
+import { withFingerprint } from "./device.js";
 
 const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium";
-const PICTURES = process.env.SYMBOLON_PICTURES_TO;
-const PATHS = [
-  "",
-  "/profile",
-  "/password",
-  "/security",
-  "/security/generator",
-  "/security/passkey",
-  "/sessions",
-  "/applications",
-  "/data",
-];
 
 let browser;
 before(async () => {
@@ -46,39 +33,6 @@ async function signedIn(run, options = {}) {
   }
 }
 
-const NAMES = [
-  "overview",
-  "profile",
-  "password",
-  "security",
-  "generator",
-  "passkey",
-  "sessions",
-  "applications",
-  "data",
-];
-
-for (const colorScheme of ["light", "dark"]) {
-  for (const width of [390, 1280]) {
-    test(`every page fits ${width} px, ${colorScheme}`, () =>
-      signedIn(
-        async (page) => {
-          for (const [at, path] of PATHS.entries()) {
-            await page.goto(`${fixtures.base_url}/account${path}`);
-            const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-            assert.ok(wide <= 0, `${path} is ${wide} px too wide`);
-            assert.equal(await page.locator("h1").count(), 1);
-            if (PICTURES) {
-              await mkdir(PICTURES, { recursive: true });
-              await page.screenshot({ path: `${PICTURES}/account-${NAMES[at]}-${colorScheme}-${width}.png`, fullPage: true });
-            }
-          }
-        },
-        { colorScheme, viewport: { width, height: 900 } },
-      ));
-  }
-}
-
 for (const javaScriptEnabled of [true, false]) {
   test(`a person saves the profile and ends another session, scripts ${javaScriptEnabled ? "on" : "off"}`, () =>
     signedIn(async (other) => {
@@ -100,25 +54,6 @@ for (const javaScriptEnabled of [true, false]) {
       await other.goto(`${fixtures.base_url}/account`);
       await other.waitForSelector("#sign-in");
     }));
-}
-
-/** A device with a fingerprint reader, by the protocol of Chromium's developer tools. */
-async function withFingerprint(context, page) {
-  const tools = await context.newCDPSession(page);
-  await tools.send("WebAuthn.enable");
-  const options = {
-    protocol: "ctap2",
-    transport: "internal",
-    hasResidentKey: true,
-    hasUserVerification: true,
-    isUserVerified: true,
-    automaticPresenceSimulation: true,
-  };
-  const { authenticatorId } = await tools.send("WebAuthn.addVirtualAuthenticator", { options });
-  return {
-    credentials: async () => (await tools.send("WebAuthn.getCredentials", { authenticatorId })).credentials,
-    refuse: () => tools.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified: false }),
-  };
 }
 
 test("a passkey is added, renamed and removed, also from the browser's list", () =>

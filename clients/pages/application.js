@@ -4,6 +4,8 @@ import { createServer } from "node:http";
 
 export const fixtures = JSON.parse(readFileSync(process.env.SYMBOLON_FIXTURES, "utf8"));
 const CALLBACK_TAKES = 800;
+/** A name for the pages, in place of host and port. */
+export const NAMED = { name: "Example" };
 
 /** Serves the application of a provider; answers with its client and how it is stopped. */
 export async function serve(provider = fixtures) {
@@ -59,29 +61,42 @@ export async function putLogo(path, type, body) {
   return (await response.json()).logo;
 }
 
-/** Creates a user. */
-export async function createUser(user, provider = fixtures) {
-  const response = await fetch(`${provider.base_url}/api/admin/users`, {
+/** Makes a record of the admin API; answers with what it says. */
+export async function create(path, members, provider = fixtures) {
+  const response = await fetch(`${provider.base_url}/api/admin${path}`, {
     method: "POST",
     headers: { authorization: `Bearer ${provider.admin_secret}`, "content-type": "application/json" },
-    body: JSON.stringify(user),
+    body: JSON.stringify(members),
   });
-  if (response.status !== 201) throw new Error(`the user was refused: ${await response.text()}`);
+  if (response.status !== 201) throw new Error(`${path} was refused: ${await response.text()}`);
+  return response.json();
+}
+
+/** Creates a user; answers with it. */
+export const createUser = async (user, provider) => (await create("/users", user, provider)).user;
+
+/** An account of an address that no other visit has; with its id. */
+export async function somebody(what, locale, provider) {
+  const user = { email: `${what}-${locale}@example.com`, password: "the password of a whole account" };
+  const { id } = await createUser({ ...user, email_verified: true, name: "Ann Smith" }, provider);
+  return { ...user, id };
+}
+
+/** Removes what is below a path of the admin API. */
+export async function remove(path, provider = fixtures) {
+  const headers = { authorization: `Bearer ${provider.admin_secret}` };
+  const response = await fetch(`${provider.base_url}/api/admin${path}`, { method: "DELETE", headers });
+  if (!response.ok) throw new Error(`${path} was refused: ${await response.text()}`);
 }
 
 async function register(provider, origin) {
-  const response = await fetch(`${provider.base_url}/api/admin/clients`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${provider.admin_secret}`, "content-type": "application/json" },
-    body: JSON.stringify({
-      client_name: "Slow application",
-      client_uri: origin,
-      token_endpoint_auth_method: "none",
-      grant_types: ["authorization_code"],
-      redirect_uris: [`${origin}/callback`],
-      scope: "openid profile",
-    }),
-  });
-  if (response.status !== 201) throw new Error(`the client was refused: ${await response.text()}`);
-  return (await response.json()).client;
+  const members = {
+    client_name: "Example Shop",
+    client_uri: origin,
+    token_endpoint_auth_method: "none",
+    grant_types: ["authorization_code"],
+    redirect_uris: [`${origin}/callback`],
+    scope: "openid profile",
+  };
+  return (await create("/clients", members, provider)).client;
 }

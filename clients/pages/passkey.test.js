@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { chromium } from "playwright-core";
 import { authorizationUrl, fixtures, serve } from "./application.js";
+import { withFingerprint } from "./device.js";
 
 const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
@@ -32,23 +33,7 @@ async function visiting(run) {
     page.on("console", (message) => {
       if (/Content Security Policy/.test(message.text())) complaints.push(message.text());
     });
-    const devtools = await context.newCDPSession(page);
-    await devtools.send("WebAuthn.enable");
-    const { authenticatorId } = await devtools.send("WebAuthn.addVirtualAuthenticator", {
-      options: {
-        protocol: "ctap2",
-        transport: "internal",
-        hasResidentKey: true,
-        hasUserVerification: true,
-        isUserVerified: true,
-        automaticPresenceSimulation: true,
-      },
-    });
-    const credentials = async () =>
-      (await devtools.send("WebAuthn.getCredentials", { authenticatorId })).credentials;
-    const presence = (enabled) =>
-      devtools.send("WebAuthn.setAutomaticPresenceSimulation", { authenticatorId, enabled });
-    await run(page, { credentials, presence });
+    await run(page, await withFingerprint(context, page));
     assert.deepEqual(complaints, []);
   } finally {
     await context.close();

@@ -1,10 +1,11 @@
-// A provider of a test's own: with a clock that the test moves, and a mail server that keeps what it gets.
+// A provider of a test's own: with a clock that the test moves, and a mailbox.
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fixtures } from "./application.js";
+import { openMailbox, textOf } from "./mailbox.js";
 
 const PATIENCE = 30_000;
 const STEP = 50;
@@ -39,51 +40,14 @@ async function freePort() {
   return port;
 }
 
-/** A mail server (RFC 5321) that takes everything. */
-async function mailServer() {
-  const mails = [];
-  const server = createServer((socket) => {
-    let rest = "";
-    let mail = null;
-    const answer = (line) => {
-      if (mail !== null) {
-        if (line !== ".") return mail.push(line.replace(/^\.\./, "."));
-        mails.push(mail.join("\n"));
-        mail = null;
-        return socket.write("250 taken\r\n");
-      }
-      if (/^data/i.test(line)) {
-        mail = [];
-        return socket.write("354 go on\r\n");
-      }
-      socket.write(/^quit/i.test(line) ? "221 bye\r\n" : "250 yes\r\n");
-    };
-    socket.on("error", () => {});
-    socket.on("data", (bytes) => {
-      const lines = (rest + bytes).split("\r\n");
-      rest = lines.pop();
-      lines.forEach(answer);
-    });
-    socket.write("220 mail\r\n");
-  });
-  await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
-  return { mails, url: `smtp://127.0.0.1:${server.address().port}`, close: () => server.close() };
-}
-
-/** The plain text of a mail: quoted-printable (RFC 2045 6.7) or as it is. */
-function text(mail) {
-  const part = mail.split("Content-Type: text/plain")[1];
-  const head = part.slice(0, part.indexOf("\n\n"));
-  const body = part.slice(head.length);
-  if (!/quoted-printable/.test(head)) return body;
-  return body.replaceAll("=\n", "").replace(/=([0-9A-F]{2})/g, (_, digits) => String.fromCharCode(parseInt(digits, 16)));
-}
-
-/** Starts a provider. Its members are those of the suite's fixtures, and what is its own. */
-export async function startProvider() {
+/**
+ * Starts a provider. Its members are those of the suite's fixtures, and what is its own. `isInDevelopment`: in development mode,
+ * which it is without an issuer in its settings.
+ */
+export async function startProvider({ environment = {}, isInDevelopment = false } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "symbolon-pages-"));
   const [port, management] = [await freePort(), await freePort()];
-  const [mail, clock] = [await mailServer(), join(folder, "clock")];
+  const [mail, clock] = [await openMailbox(), join(folder, "clock")];
   const provider = { base_url: `http://localhost:${port}`, admin_secret: fixtures.admin_secret };
   let ahead = 0;
   const setClock = () => {
@@ -98,13 +62,16 @@ export async function startProvider() {
     stdio: ["ignore", "pipe", "pipe"],
     env: {
       ...Object.fromEntries(own),
-      SYMBOLON_ISSUER: provider.base_url,
+      ...(isInDevelopment ? {} : { SYMBOLON_ISSUER: provider.base_url }),
       SYMBOLON_LISTEN: `127.0.0.1:${port}`,
       SYMBOLON_MANAGEMENT_LISTEN: `127.0.0.1:${management}`,
       SYMBOLON_DATA_DIR: join(folder, "data"),
       SYMBOLON_ADMIN_SECRET: provider.admin_secret,
       SYMBOLON_ADMIN_ON_PUBLIC: "true",
       SYMBOLON_RATE_LIMITS: "off",
+      // Passwords of tests need not cost what those of people do.
+      SYMBOLON_ARGON2_MEMORY: "64KiB",
+      SYMBOLON_ARGON2_ITERATIONS: "1",
       SYMBOLON_SMTP_URL: mail.url,
       SYMBOLON_MAIL_FROM: "Example <no-reply@op.example>",
       LD_PRELOAD: faketime(),
@@ -113,6 +80,7 @@ export async function startProvider() {
       // Timeouts go by the monotonic clock, which is right.
       FAKETIME_DONT_FAKE_MONOTONIC: "1",
       DONT_FAKE_MONOTONIC: "1",
+      ...environment,
     },
   });
   const ended = new Promise((over) => child.once("exit", over));
@@ -133,11 +101,16 @@ export async function startProvider() {
       setClock();
       await eventually("a clock that is followed", () => steps() > before);
     },
-    /** The text of the first mail to an address, which is read but once. */
-    mailTo: (address) =>
-      eventually("a mail", () => {
-        const place = mail.mails.findIndex((one) => one.includes(`\nTo: ${address}\n`));
-        return place < 0 ? null : text(mail.mails.splice(place, 1)[0]);
+    /** What is read in the text of the first mail to an address in which there is something to read; the mail is gone then. */
+    mailTo: (address, read = (text) => text) =>
+      eventually(`a mail to ${address}`, () => {
+        for (const [place, one] of mail.mails.entries()) {
+          const found = one.includes(`\nTo: ${address}\n`) && read(textOf(one));
+          if (!found) continue;
+          mail.mails.splice(place, 1);
+          return found;
+        }
+        return null;
       }),
     async stop() {
       child.kill("SIGTERM");

@@ -61,6 +61,9 @@ export async function goOn(page) {
   return outcome(page);
 }
 
+/** Fails unless the way ends at the application. */
+export const isIn = async (page) => assert.equal(await goOn(page), "signed-in");
+
 /** Presses a button twice, without waiting for what the first press leads to. */
 export async function pressTwice(page, button, pause) {
   await page.locator(button).scrollIntoViewIfNeeded();

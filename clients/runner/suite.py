@@ -22,6 +22,8 @@ PARTIES = CLIENTS / "parties"
 PEERS = CLIENTS.parent / "loadtest" / "peers"
 APACHE_MODULE = Path("/usr/lib/apache2/modules/mod_auth_openidc.so")
 LIMIT_SECONDS = 600
+# Of a suite that looks at every page in every shape, beside others.
+LONG_LIMIT_SECONDS = 1500
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ class Suite:
     installer: Callable[[Path], None] = lambda folder: None
     # Measures times or load, which other suites beside it would spoil.
     runs_alone: bool = False
+    # After how many seconds it is ended.
+    limit_seconds: int = LIMIT_SECONDS
 
     @property
     def folder(self) -> Path:
@@ -60,7 +64,7 @@ class Suite:
             if self.is_party:
                 # The tests of all parties share the package `driver`.
                 environment["PYTHONPATH"] = str(PARTIES)
-            status, text = _stream(self.command, self.folder, environment, show)
+            status, text = _stream(self, environment, show)
         counted = self.read(text)
         if status != 0 and not counted.failed:
             counted.add_failures([f"{self.command[0]} ended with {status}"])
@@ -69,13 +73,11 @@ class Suite:
         return counted
 
 
-def _stream(
-    command: tuple[str, ...], folder: Path, environment: dict[str, str], show: Callable[[str], None]
-) -> tuple[int, str]:
-    """Runs a command in a process group of its own, shows what it prints, and leaves nothing of it behind."""
+def _stream(suite: Suite, environment: dict[str, str], show: Callable[[str], None]) -> tuple[int, str]:
+    """Runs a suite in a process group of its own, shows what it prints, and leaves nothing of it behind."""
     process = subprocess.Popen(
-        command,
-        cwd=folder,
+        suite.command,
+        cwd=suite.folder,
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -83,7 +85,7 @@ def _stream(
         start_new_session=True,
     )
     # A suite that hangs is ended, not waited for.
-    limit = threading.Timer(LIMIT_SECONDS, os.killpg, (process.pid, signal.SIGKILL))
+    limit = threading.Timer(suite.limit_seconds, os.killpg, (process.pid, signal.SIGKILL))
     limit.start()
     lines = []
     try:
@@ -229,7 +231,7 @@ SUITES = {
     suite.name: suite
     for suite in (
         # The longest first, since they run beside each other.
-        Suite("pages", NODE, NAMED, result.of_node, _pages),
+        Suite("pages", NODE, NAMED, result.of_node, _pages, limit_seconds=LONG_LIMIT_SECONDS),
         Suite("parties/spring-boot", UNITTEST, CALLING, result.of_unittest, _maven),
         Suite("parties/jupyterhub", UNITTEST, HTTP, result.of_unittest, _jupyterhub),
         Suite("parties/kubernetes", UNITTEST, TLS, result.of_unittest, _kubernetes),

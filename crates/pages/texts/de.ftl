@@ -72,7 +72,7 @@ second_factor_setup_title = Authenticator-App einrichten
 second_factor_setup_scan = Scannen Sie dieses Bild mit einer Authenticator-App auf Ihrem Telefon. Geben Sie dann die sechs Ziffern ein, die sie zeigt.
 second_factor_setup_type = Wenn Sie es nicht scannen können, geben Sie dieses Geheimnis in die App ein:
 second_factor_setup_qr = QR-Code mit dem Geheimnis, das darunter steht
-recovery_codes_title = Ihre Wiederherstellungscodes
+recovery_codes_title = Ihre Codes zur Wiederherstellung
 recovery_codes_text = Bewahren Sie diese Codes an einem sicheren Ort auf. Wenn Sie Ihr Telefon verlieren, können Sie sich mit jedem davon einmal anmelden. Sie werden nicht noch einmal angezeigt.
 recovery_codes_continue = Ich habe sie aufbewahrt
 

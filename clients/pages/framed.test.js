@@ -1,0 +1,82 @@
+// A page of another site that frames the provider's pages, in headless Chromium: the frame stays empty, so nobody can be made to press
+// a button that they do not see (RFC 6749 10.13). Answers that are meant for a frame do come into it.
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { after, before, test } from "node:test";
+import { authorizationUrl, fixtures, serve } from "./application.js";
+import { goOn, launch, signIn } from "./visitor.js";
+
+let browser;
+let site;
+let trap;
+before(async () => {
+  [browser, site] = [await launch(), await serve()];
+  const server = createServer((request, response) => {
+    const framed = new URL(request.url, "http://trap").searchParams.get("framed")?.replaceAll("&", "&amp;");
+    response.setHeader("content-type", "text/html");
+    response.end(`<!doctype html><html lang="en"><title>A trap</title><iframe name="framed" width="900" height="900" src="${framed}">`);
+  });
+  await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
+  // Another port of the provider's own host: the same site, whose frames get its cookies.
+  trap = { origin: `http://localhost:${server.address().port}`, close: () => server.close() };
+});
+after(async () => {
+  await browser?.close();
+  site?.close();
+  trap?.close();
+});
+
+/** Frames an address; answers with the frame when it has what it gets. */
+async function framed(page, url) {
+  await page.goto(`${trap.origin}/?framed=${encodeURIComponent(url)}`, { waitUntil: "load" });
+  return page.frame("framed");
+}
+
+/** Chromium shows a page of its own in place of one that may not be framed. */
+async function isEmpty(page, url) {
+  const frame = await framed(page, url);
+  await frame.waitForURL(/^chrome-error:/);
+  assert.equal(await frame.locator("form, .card").count(), 0, url);
+}
+
+test("the pages of somebody who is not signed in are in no frame", async () => {
+  const page = await browser.newPage();
+  try {
+    const { base_url } = fixtures;
+    await page.goto(authorizationUrl(site));
+    const login = page.url();
+    assert.match(login, /\/login\?/);
+    const error = `${base_url}/authorize?client_id=nobody`;
+    for (const url of [login, authorizationUrl(site), `${base_url}/forgot-password`, `${base_url}/account`, error]) {
+      await isEmpty(page, url);
+    }
+  } finally {
+    await page.close();
+  }
+});
+
+test("the pages of somebody who is signed in are in no frame", async () => {
+  const page = await browser.newPage();
+  try {
+    const { base_url } = fixtures;
+    await page.goto(authorizationUrl(site, { prompt: "consent" }));
+    await signIn(page, fixtures.user);
+    await page.waitForSelector("form#consent");
+    const consent = page.url();
+    await isEmpty(page, consent);
+    for (const path of ["", "/profile", "/email", "/password", "/security", "/sessions", "/applications", "/data"]) {
+      await isEmpty(page, `${base_url}/account${path}`);
+    }
+    await isEmpty(page, authorizationUrl(site, { prompt: "select_account" }));
+    await isEmpty(page, `${base_url}/logout`);
+
+    await page.goto(consent);
+    assert.equal(await goOn(page), "signed-in");
+    // The frame itself works: a silent request is answered in it.
+    const frame = await framed(page, authorizationUrl(site, { prompt: "none" }));
+    await frame.waitForSelector("#outcome");
+    assert.equal(await frame.locator("#outcome").textContent(), "signed-in");
+  } finally {
+    await page.close();
+  }
+});

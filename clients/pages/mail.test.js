@@ -1,0 +1,265 @@
+// What leads in by mail, in headless Chromium with a mailbox: registration to the end, codes and links at the sign-in page, a
+// forgotten password to the new one, invitations, and a changed address.
+import assert from "node:assert/strict";
+import { after, before } from "node:test";
+import { NAMED, authorizationUrl, create, serve, set, somebody } from "./application.js";
+import { visits } from "./look.js";
+import { codeIn, linkIn } from "./mailbox.js";
+import { startProvider } from "./provider.js";
+import { fill, isIn, launch, outcome, signIn } from "./visitor.js";
+
+const PASSWORD = "the first password of theirs";
+const TRIES = 5;
+
+let browser;
+let provider;
+let site;
+before(async () => {
+  [browser, provider] = [await launch(), await startProvider()];
+  site = await serve(provider);
+  await set({ registration: "open", sign_in_methods: ["password", "email_code"], branding: NAMED }, provider);
+});
+after(async () => {
+  await browser?.close();
+  site?.close();
+  await provider?.stop();
+});
+
+const scene = { browser: () => browser, provider: () => provider };
+const told = [400, 403, 409, 410, 429];
+const atLogin = (page) => page.goto(authorizationUrl(site, { prompt: "login" }));
+/** Six digits that are not those. */
+const other = (code) => String((Number(code) + 1) % 1_000_000).padStart(6, "0");
+
+/** Sends a form that is refused, with a reason on the page. */
+async function isRefused(page, button) {
+  await page.click(button);
+  await page.waitForSelector("[role=alert]");
+}
+
+visits(
+  "registering with the mailed code",
+  scene,
+  async ({ page, see, locale }) => {
+    const email = `registered-${locale}@example.com`;
+    await atLogin(page);
+    await page.click("#register");
+    await page.fill("#email", email);
+    await page.fill("#given-name", "Ann");
+    await page.fill("#family-name", "Smith");
+    await page.click("#continue");
+    await page.waitForSelector("form#mailed-code");
+    await see("register-code");
+    const code = await provider.mailTo(email, codeIn);
+    await page.fill("#code", other(code));
+    await page.fill("#password", PASSWORD);
+    await isRefused(page, "#confirm");
+    await see("register-code-refused");
+    await page.fill("#code", code);
+    await page.fill("#password", "password1");
+    await isRefused(page, "#confirm");
+    await see("register-password-refused");
+    await page.fill("#code", code);
+    await page.fill("#password", PASSWORD);
+    await page.click("#confirm");
+    await isIn(page);
+    await atLogin(page);
+    await signIn(page, { email, password: PASSWORD });
+    await isIn(page);
+  },
+  { told },
+);
+
+visits(
+  "registering with the mailed link, without a password",
+  scene,
+  async ({ page, context, see, locale }) => {
+    const email = `linked-${locale}@example.com`;
+    await page.goto(`${provider.base_url}/register`);
+    await page.fill("#email", email);
+    await page.click("#continue");
+    await page.waitForSelector("form#mailed-code");
+    const link = await provider.mailTo(email, linkIn);
+    const elsewhere = await browser.newContext({ locale, reducedMotion: "reduce" });
+    try {
+      const stranger = await elsewhere.newPage();
+      await stranger.goto(link);
+      await see("link-of-another-browser", stranger);
+      assert.equal(await stranger.locator("form").count(), 0);
+    } finally {
+      await elsewhere.close();
+    }
+    const opened = await context.newPage();
+    await opened.goto(link);
+    await see("register-link", opened);
+    await opened.click("#confirm");
+    await opened.waitForSelector("#places");
+  },
+  { told },
+);
+
+visits(
+  "a code by mail signs in",
+  scene,
+  async ({ page, see, locale }) => {
+    const { email } = await somebody("code", locale, provider);
+    const asked = async () => {
+      await atLogin(page);
+      await page.fill("#username", email);
+      await page.click("#send-code");
+      await page.waitForSelector("form#email-code");
+      return provider.mailTo(email, codeIn);
+    };
+    const code = await asked();
+    await see("email-code");
+    await page.fill("#code", other(code));
+    await isRefused(page, "#confirm");
+    await see("email-code-refused");
+    await page.fill("#code", ` ${code} `);
+    await page.click("#confirm");
+    await isIn(page);
+
+    // A code can be asked for once a minute.
+    await provider.pass(61);
+    const second = await asked();
+    for (let tried = 0; tried < TRIES; tried += 1) {
+      await page.fill("#code", other(second));
+      await isRefused(page, "#confirm");
+    }
+    assert.equal(await page.locator("#code").count(), 0, "after five tries there is no field");
+    await see("email-code-spent");
+    await page.click("#other-way");
+    await page.waitForSelector("form#login");
+  },
+  { told },
+);
+
+visits(
+  "a link by mail signs in",
+  scene,
+  async ({ page, context, see, locale }) => {
+    const { email } = await somebody("link", locale, provider);
+    await set({ sign_in_methods: ["password", "magic_link"] }, provider);
+    await page.goto(authorizationUrl(site));
+    await page.fill("#username", email);
+    await page.click("#magic-link");
+    await page.waitForSelector("#again");
+    await see("magic-link-sent");
+    const opened = await context.newPage();
+    const link = await provider.mailTo(email, linkIn);
+    await opened.goto(link);
+    await see("magic-link", opened);
+    const elsewhere = await browser.newContext({ locale, reducedMotion: "reduce" });
+    try {
+      const stranger = await elsewhere.newPage();
+      await stranger.goto(link);
+      assert.match(await stranger.textContent("#typed-code"), /^\d{6}$/);
+      await see("magic-link-of-another-browser", stranger);
+    } finally {
+      await elsewhere.close();
+    }
+    await opened.click("#confirm");
+    await isIn(opened);
+    // The tab that waited for the code is led on, too.
+    await page.reload();
+    await isIn(page);
+  },
+  { told },
+);
+
+visits(
+  "a forgotten password is followed by a new one",
+  scene,
+  async ({ page, see, locale }) => {
+    const { email, password: forgotten } = await somebody("forgotten", locale, provider);
+    const password = "the second password of theirs";
+    await atLogin(page);
+    await page.click("#forgot");
+    await page.fill("#username", email);
+    await page.click("#send");
+    await page.waitForSelector("#notice");
+    const link = await provider.mailTo(email, linkIn);
+    await page.goto(link);
+    await see("reset-password");
+    await page.fill("#password", "password1");
+    await isRefused(page, "#set");
+    await see("reset-password-refused");
+    await page.fill("#password", password);
+    await page.click("#set");
+    await page.waitForSelector("#onward");
+    await see("password-reset");
+    await page.click("#onward");
+    await fill(page, { email, password: forgotten });
+    await isRefused(page, "#sign-in");
+    await signIn(page, { email, password });
+    await isIn(page);
+    await page.goto(link);
+    await see("link-over");
+    assert.equal(await page.locator("form#reset-password").count(), 0, "a link sets one password");
+  },
+  { told },
+);
+
+visits(
+  "an invitation opens an account",
+  scene,
+  async ({ page, see, locale }) => {
+    const email = `invited-${locale}@example.com`;
+    await create("/invitations", { email, language: locale }, provider);
+    const link = await provider.mailTo(email, linkIn);
+    await page.goto(link);
+    assert.equal(await page.inputValue("#email"), email);
+    await see("invitation");
+    await page.fill("#given-name", "Ann");
+    await page.fill("#password", PASSWORD);
+    await page.click("#continue");
+    await page.waitForSelector("#places");
+    await page.goto(link);
+    await see("invitation-over");
+    assert.equal(await page.locator("form#register").count(), 0, "it was used");
+    await atLogin(page);
+    await signIn(page, { email, password: PASSWORD });
+    await isIn(page);
+  },
+  { told },
+);
+
+visits(
+  "a new address counts when its code was typed",
+  scene,
+  async ({ page, see, locale }) => {
+    const user = await somebody("moving", locale, provider);
+    const email = `moved-${locale}@example.com`;
+    await page.goto(`${provider.base_url}/account/profile`);
+    await signIn(page, user);
+    await page.click("#change-email");
+    await page.waitForSelector("form#change-email");
+    await page.fill("#email", email);
+    await page.click("#change");
+    await page.waitForSelector("form#mailed-code");
+    await see("email-change-code");
+    await page.fill("#code", await provider.mailTo(email, codeIn));
+    await page.click("#confirm");
+    await page.waitForSelector("#notice, #present");
+    await see("email-proven");
+    await page.goto(`${provider.base_url}/account/profile`);
+    assert.equal(await page.textContent("#email"), email);
+  },
+  { told },
+);
+
+visits(
+  "nobody registers where it is closed",
+  scene,
+  async ({ page, see, locale }) => {
+    if (locale === "en") await set({ registration: "closed" }, provider);
+    await page.goto(`${provider.base_url}/register`);
+    await page.waitForSelector("#notice");
+    await see("registration-closed");
+    await page.goto(authorizationUrl(site, { prompt: "login" }));
+    assert.equal(await page.locator("#register").count(), 0);
+    await page.click("#cancel");
+    assert.equal(await outcome(page), "access_denied");
+  },
+  { told: [...told, 404] },
+);

@@ -1,0 +1,237 @@
+// Second factors in headless Chromium: a generator of codes (RFC 6238) set up on the account page and on the way to an application,
+// asked for at sign-in, remembered; recovery codes; a new password with one; and a passkey as the second factor.
+import assert from "node:assert/strict";
+import { after, before } from "node:test";
+import { NAMED, authorizationUrl, change, serve, set, somebody } from "./application.js";
+import { withFingerprint } from "./device.js";
+import { visits } from "./look.js";
+import { linkIn } from "./mailbox.js";
+import { startProvider } from "./provider.js";
+import { isIn, launch, signIn, totp } from "./visitor.js";
+
+// Of its codes each is taken once, and none that is older than one that was.
+const UNTIL_THE_NEXT_CODE = 60;
+
+let browser;
+let provider;
+let site;
+let careful;
+before(async () => {
+  [browser, provider] = [await launch(), await startProvider()];
+  [site, careful] = [await serve(provider), await serve(provider)];
+  await change(`/clients/${careful.client.client_id}`, { settings: { second_factor: "required" } }, provider);
+  await set({ branding: NAMED }, provider);
+});
+after(async () => {
+  await browser?.close();
+  site?.close();
+  careful?.close();
+  await provider?.stop();
+});
+
+const scene = { browser: () => browser, provider: () => provider };
+const told = [400, 403];
+
+async function isRefused(page) {
+  await page.click("#confirm");
+  await page.waitForSelector("[role=alert]");
+}
+
+/** Types the code that the generator shows at the provider's time. */
+async function confirm(page, secret) {
+  await page.fill("#code", totp(secret, provider.now()));
+  await page.click("#confirm");
+}
+
+/** The codes on the page that shows them once. */
+async function codesOn(page) {
+  await page.waitForSelector("#recovery-codes code");
+  return page.locator("#recovery-codes code").allTextContents();
+}
+
+/** Sets a generator up on the account page. */
+async function setUp(page, user) {
+  await page.goto(`${provider.base_url}/account/security`);
+  await signIn(page, user);
+  await page.click("#set-up-generator");
+  const secret = await page.locator("#secret").textContent();
+  await confirm(page, secret);
+  const codes = await codesOn(page);
+  await provider.pass(UNTIL_THE_NEXT_CODE);
+  return { secret, codes };
+}
+
+/** To the page that asks for the second factor. */
+async function atSecond(page, user) {
+  await page.goto(authorizationUrl(site, { prompt: "login" }));
+  await signIn(page, user);
+  await page.waitForSelector("form#second-factor");
+}
+
+visits(
+  "a generator is set up on the account page and asked for at sign-in",
+  scene,
+  async ({ page, see, locale }) => {
+    const user = await somebody("generator", locale, provider);
+    await page.goto(`${provider.base_url}/account/security`);
+    await signIn(page, user);
+    await page.click("#set-up-generator");
+    const secret = await page.locator("#secret").textContent();
+    await page.fill("#code", "000000");
+    await isRefused(page);
+    await see("account-generator-refused");
+    assert.equal(await page.locator("#secret").textContent(), secret, "the QR code is still right");
+    await confirm(page, secret);
+    assert.equal((await codesOn(page)).length, 10);
+    await see("recovery-codes");
+    await page.click("#continue");
+    await page.waitForSelector("#codes-left");
+    assert.equal(await page.textContent("#codes-left"), "10");
+    await see("account-security-with-generator");
+    await provider.pass(UNTIL_THE_NEXT_CODE);
+
+    await atSecond(page, user);
+    await see("second-factor");
+    await page.fill("#code", "000000");
+    await isRefused(page);
+    await see("second-factor-refused");
+    await confirm(page, secret);
+    await isIn(page);
+  },
+  { told },
+);
+
+visits(
+  "a recovery code signs in once, and new ones replace it",
+  scene,
+  async ({ page, see, locale }) => {
+    const user = await somebody("recovery", locale, provider);
+    const { codes } = await setUp(page, user);
+    await atSecond(page, user);
+    await page.fill("#code", codes[0]);
+    await page.click("#confirm");
+    await isIn(page);
+    await atSecond(page, user);
+    await page.fill("#code", codes[0]);
+    await isRefused(page);
+    await page.fill("#code", codes[1]);
+    await page.click("#confirm");
+    await isIn(page);
+
+    await page.goto(`${provider.base_url}/account/security`);
+    assert.equal(await page.textContent("#codes-left"), "8");
+    await page.click("#new-codes");
+    const [fresh] = await codesOn(page);
+    await see("recovery-codes-anew");
+    await atSecond(page, user);
+    await page.fill("#code", codes[2]);
+    await isRefused(page);
+    await page.fill("#code", fresh);
+    await page.click("#confirm");
+    await isIn(page);
+  },
+  { told },
+);
+
+visits(
+  "a forgotten password needs the second factor too",
+  scene,
+  async ({ page, see, locale }) => {
+    const user = await somebody("forgotten", locale, provider);
+    const { secret } = await setUp(page, user);
+    const changed = { ...user, password: "another one with something beside it" };
+    await page.goto(`${provider.base_url}/forgot-password`);
+    await page.fill("#username", user.email);
+    await page.click("#send");
+    await page.waitForSelector("#notice");
+    await page.goto(await provider.mailTo(user.email, linkIn));
+    await page.waitForSelector("form#reset-password #code");
+    await see("reset-password-with-code");
+    await page.fill("#password", changed.password);
+    await page.fill("#code", "000000");
+    await page.click("#set");
+    await page.waitForSelector("[role=alert]");
+    await see("reset-password-code-refused");
+    await page.fill("#password", changed.password);
+    await page.fill("#code", totp(secret, provider.now()));
+    await page.click("#set");
+    await page.waitForSelector("#onward");
+    await provider.pass(UNTIL_THE_NEXT_CODE);
+    await atSecond(page, changed);
+    await confirm(page, secret);
+    await isIn(page);
+  },
+  { told },
+);
+
+visits(
+  "a remembered browser is not asked again",
+  scene,
+  async ({ page, see, locale }) => {
+    await set({ remember_device_days: 30 }, provider);
+    try {
+      const user = await somebody("remembered", locale, provider);
+      const { secret } = await setUp(page, user);
+      await atSecond(page, user);
+      await see("second-factor-remember");
+      await page.check("#remember");
+      await confirm(page, secret);
+      await isIn(page);
+      await page.goto(authorizationUrl(site, { prompt: "login" }));
+      await signIn(page, user);
+      assert.equal(await page.locator("form#second-factor").count(), 0);
+      await isIn(page);
+    } finally {
+      await set({ remember_device_days: null }, provider);
+    }
+  },
+  { told },
+);
+
+visits(
+  "an application that needs two factors has a generator set up on the way",
+  scene,
+  async ({ page, see, locale }) => {
+    const user = await somebody("way", locale, provider);
+    await page.goto(authorizationUrl(careful));
+    await signIn(page, user);
+    await page.waitForSelector("#secret");
+    await see("second-factor-setup");
+    const secret = await page.locator("#secret").textContent();
+    await page.fill("#code", "000000");
+    await isRefused(page);
+    await confirm(page, secret);
+    assert.equal((await codesOn(page)).length, 10);
+    await see("second-factor-recovery-codes");
+    await page.click("#continue");
+    await isIn(page);
+  },
+  { told },
+);
+
+visits(
+  "a passkey is the second factor",
+  scene,
+  async ({ page, context, see, locale }) => {
+    const user = await somebody("passkey", locale, provider);
+    const device = await withFingerprint(context, page);
+    await page.goto(`${provider.base_url}/account/security`);
+    await signIn(page, user);
+    await page.click("#add-passkey");
+    await page.click("#add");
+    await page.waitForSelector("#notice[role=status]");
+    // With autofill the virtual device would answer at once.
+    await device.presence(false);
+    await page.goto(authorizationUrl(careful, { prompt: "login" }));
+    await page.fill("#username", user.email);
+    await page.fill("#password", user.password);
+    await page.click("#sign-in");
+    await page.waitForSelector("h1 ~ form#passkey #use-passkey");
+    assert.equal(await page.locator("#code").count(), 0);
+    await see("second-factor-passkey");
+    await device.presence(true);
+    await page.click("#use-passkey");
+    await isIn(page);
+  },
+  { told, needs: "scripts" },
+);

@@ -7,7 +7,7 @@ use symbolon_protocol::id::IssuerId;
 use symbolon_store::StoreError;
 use symbolon_store::link::{Link, Linked, Links};
 
-use super::{Records, Written, each};
+use super::{Records, Written, by_ids, each};
 use crate::postgres::{Connection, Transaction, column};
 
 /// Links that one transaction adds or removes.
@@ -50,20 +50,13 @@ impl Found {
     async fn lock(piece: &Piece, transaction: &Transaction<'_>) -> Result<Self, StoreError> {
         let Piece { links, issuer, .. } = piece;
         let (issuer, of_holders, of_held) = (issuer.as_str(), piece.holders(), piece.held());
-        let (table, holder, held) = (links.table(), links.holder(), links.held());
+        let (table, holder) = (links.table(), links.holder());
         let mut found = Self::default();
-        // Every writer locks in the order of the ids, so that writers do not deadlock.
-        let sql = format!(
-            "SELECT id FROM {} WHERE issuer = $1 AND id = ANY($2) ORDER BY id FOR NO KEY UPDATE",
-            links.holders()
-        );
+        let sql = by_ids::locked(links.holders(), "FOR NO KEY UPDATE");
         for row in transaction.all(&sql, &[&issuer, &of_holders]).await? {
             found.holders.insert(column(&row, 0)?, 0);
         }
-        let sql = format!(
-            "SELECT id FROM {} WHERE issuer = $1 AND id = ANY($2) ORDER BY id FOR KEY SHARE",
-            links.things()
-        );
+        let sql = by_ids::locked(links.things(), "FOR KEY SHARE");
         for row in transaction.all(&sql, &[&issuer, &of_held]).await? {
             found.held.insert(column(&row, 0)?);
         }
@@ -75,11 +68,7 @@ impl Found {
                 *number = column::<i64>(&row, 1)?.unsigned_abs();
             }
         }
-        let sql = format!(
-            "SELECT l.{holder}, l.{held} FROM unnest($2::text[], $3::text[]) AS new(holder, held)
-             JOIN {table} l ON l.issuer = $1 AND l.{holder} = new.holder AND l.{held} = new.held"
-        );
-        for row in transaction.all(&sql, &[&issuer, &of_holders, &of_held]).await? {
+        for row in transaction.all(&existing(*links), &[&issuer, &of_holders, &of_held]).await? {
             found.links.insert(Link { holder: column(&row, 0)?, held: column(&row, 1)? });
         }
         Ok(found)
@@ -101,6 +90,16 @@ impl Found {
         self.links.insert(row.clone());
         Linked::Added
     }
+}
+
+/// Which links of some pairs exist: each by the index, as in [`by_ids`].
+pub(super) fn existing(links: Links) -> String {
+    let (table, holder, held) = (links.table(), links.holder(), links.held());
+    format!(
+        "SELECT l.{holder}, l.{held} FROM unnest($2::text[], $3::text[]) AS new(holder, held), LATERAL
+             (SELECT {holder}, {held} FROM {table}
+              WHERE issuer = $1 AND {holder} = new.holder AND {held} = new.held OFFSET 0) AS l"
+    )
 }
 
 async fn add(piece: Arc<Piece>, mut connection: Connection) -> Written<Vec<Linked>> {

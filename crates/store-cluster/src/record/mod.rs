@@ -7,6 +7,7 @@
 mod audit;
 mod audit_size;
 mod authenticators;
+mod by_ids;
 mod client;
 mod consent;
 mod delivery;

@@ -71,6 +71,7 @@ mod tests {
             commit_hold: std::time::Duration::ZERO,
             sync: true,
             reserve: 0,
+            issuer_share: 50,
             shards: ShardCounts {
                 code: 1,
                 session: 1,

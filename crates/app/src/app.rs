@@ -287,7 +287,15 @@ impl App {
             });
         }
         self.issuers.store(Arc::new(Directory::new(states)));
+        self.share_rooms();
         Ok(())
+    }
+
+    /// Tells the store which part of its rooms one issuer may take: all where limits are off.
+    fn share_rooms(&self) {
+        let config = self.config.load();
+        let percent = if config.rate_limits.enabled { config.storage.issuer_share } else { 100 };
+        self.store.figures().share_rooms(self.issuers.load().iter().count(), percent);
     }
 
     async fn ensure_default(&self, config: &Config) -> Result<(), IssuerError> {
@@ -400,6 +408,7 @@ impl App {
             self.admin_secret.store(Arc::new(digest::sha256(&[secret.expose().as_bytes()])));
         }
         self.config.store(Arc::new(config));
+        self.share_rooms();
     }
 }
 

@@ -14,6 +14,7 @@ mod counter;
 mod histogram;
 mod room;
 mod shard;
+mod share;
 mod stripe;
 mod thread;
 
@@ -28,6 +29,7 @@ pub use counter::{
 pub use histogram::{HistogramSet, HistogramSnapshot};
 pub use room::{Room, RoomSnapshot};
 pub use shard::{KindSnapshot, MAX_SHARDS, OperationTimer, ShardFigures, ShardSnapshot, machine_now};
+pub use share::ShareNumber;
 pub use stripe::{Padded, ReservedStripe, reserve_stripe, thread_stripe};
 pub use thread::{StoreOperation, ThreadWork, noting_operations, thread_work};
 
@@ -216,6 +218,15 @@ impl StoreFigures {
     /// The room for codes sent by e-mail.
     pub const fn email_code_room(&self) -> &Room {
         &self.email_code_room
+    }
+
+    /// Says how many issuers there are, and which part of each room one of them may take where there are several, in
+    /// percent.
+    pub fn share_rooms(&self, issuers: usize, percent: u64) {
+        let share = if issuers > 1 { percent } else { 100 };
+        for room in [&self.code_room, &self.challenge_room, &self.assertion_room, &self.email_code_room] {
+            room.set_share(share);
+        }
     }
 
     /// The figures of the SQL database.

@@ -2,18 +2,66 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::share::{ShareNumber, Shares};
+
+/// The share of a single issuer, in percent.
+const WHOLE: u64 = 100;
+
 /// The bytes of one kind of record and their bound. The store refuses a record beyond the bound, and removes none for it.
+///
+/// Where there are several issuers, each may take a share of the room at most, so that one cannot fill it for the others.
 #[derive(Debug)]
 pub struct Room {
     bytes: AtomicU64,
     most: AtomicU64,
     refused: AtomicU64,
+    /// The most that one issuer may take of it, in percent.
+    share: AtomicU64,
+    shares: Shares,
 }
 
 impl Room {
-    /// A room without bound, and nothing in it.
-    pub const fn new() -> Self {
-        Self { bytes: AtomicU64::new(0), most: AtomicU64::new(u64::MAX), refused: AtomicU64::new(0) }
+    /// A room without bound, for one issuer, and nothing in it.
+    pub fn new() -> Self {
+        Self {
+            bytes: AtomicU64::new(0),
+            most: AtomicU64::new(u64::MAX),
+            refused: AtomicU64::new(0),
+            share: AtomicU64::new(WHOLE),
+            shares: Shares::new(),
+        }
+    }
+
+    /// Sets the most that one issuer may take, in percent; 100 where there is only one.
+    pub fn set_share(&self, percent: u64) {
+        self.share.store(percent.min(WHOLE), Ordering::Relaxed);
+    }
+
+    /// The most that one issuer may take, in percent; `None` where it may take all.
+    #[inline]
+    pub fn share(&self) -> Option<u64> {
+        Some(self.share.load(Ordering::Relaxed)).filter(|share| *share < WHOLE)
+    }
+
+    /// The number under which an issuer's bytes are counted.
+    pub fn share_of(&self, issuer: &str) -> ShareNumber {
+        self.shares.of(issuer)
+    }
+
+    /// Follows what an issuer takes, as [`moved`](Self::moved) follows the whole.
+    #[inline]
+    pub fn moved_of(&self, share: ShareNumber, before: usize, after: usize) {
+        self.shares.moved(share, before, after);
+    }
+
+    /// Says what an issuer takes now, in bytes.
+    pub fn set_bytes_of(&self, share: ShareNumber, bytes: u64) {
+        self.shares.set(share, bytes);
+    }
+
+    /// What an issuer takes, in bytes.
+    pub fn bytes_of(&self, share: ShareNumber) -> u64 {
+        self.shares.get(share)
     }
 
     /// Sets the most that may be taken, in bytes.
@@ -41,10 +89,18 @@ impl Room {
         self.refused.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether there is room for one more; if not, that is counted as a refusal.
+    /// Whether there is room for one more of an issuer.
     #[inline]
-    pub fn admits(&self) -> bool {
-        let is_free = self.bytes.load(Ordering::Relaxed) < self.most.load(Ordering::Relaxed);
+    pub fn is_free(&self, share: ShareNumber) -> bool {
+        let most = self.most.load(Ordering::Relaxed);
+        let is_within = |percent| self.bytes_of(share) < most / WHOLE * percent;
+        self.bytes.load(Ordering::Relaxed) < most && self.share().is_none_or(is_within)
+    }
+
+    /// Whether there is room for one more of an issuer; if not, that is counted as a refusal.
+    #[inline]
+    pub fn admits(&self, share: ShareNumber) -> bool {
+        let is_free = self.is_free(share);
         if !is_free {
             self.refuse();
         }
@@ -86,11 +142,29 @@ mod tests {
     fn a_room_follows_what_is_taken_and_given_back() {
         let room = Room::new();
         room.moved(0, 100);
-        assert!(room.admits());
+        assert!(room.admits(ShareNumber::NOBODY));
         room.set_most(100);
-        assert!(!room.admits());
+        assert!(!room.admits(ShareNumber::NOBODY));
         room.moved(100, 40);
-        assert!(room.admits());
+        assert!(room.admits(ShareNumber::NOBODY));
         assert_eq!(room.snapshot(), RoomSnapshot { bytes: 40, most: 100, refused: 1 });
+    }
+
+    #[test]
+    fn one_of_several_issuers_takes_its_share_and_a_single_one_everything() {
+        let room = Room::new();
+        let (one, other) = (room.share_of("one"), room.share_of("other"));
+        room.set_most(1_000);
+        room.moved(0, 500);
+        room.moved_of(one, 0, 500);
+        assert!(room.admits(one), "it is alone");
+        room.set_share(50);
+        assert!(!room.admits(one));
+        assert!(room.admits(other));
+        room.moved_of(one, 1, 0);
+        assert!(room.admits(one));
+        assert_eq!(room.snapshot().refused, 1);
+        room.moved(500, 1_000);
+        assert!(!room.admits(other), "a share is no promise of room");
     }
 }

@@ -8,7 +8,7 @@ use symbolon_figures::StoreKind;
 use symbolon_protocol::client_authentication::AssertionUse;
 use symbolon_protocol::grant::Slot;
 use symbolon_protocol::id::IssuerId;
-use symbolon_protocol::time::Timestamp;
+use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
 use symbolon_store::port::{Assertions, Use};
 use symbolon_store::shard::{assertion_key, assertion_key_before};
 use symbolon_store::{Outcome, StoreError};
@@ -106,13 +106,17 @@ impl Assertions for ClusterStore {
         assertion: &AssertionUse,
     ) -> Result<Outcome<Use>, StoreError> {
         let _pass = self.gate.enter()?;
-        self.admit_assertion()?;
+        let share = self.share_of_marks(issuer).await;
+        self.admit_assertion(share)?;
         let (key, before) = (assertion_key(assertion), assertion_key_before(issuer, assertion));
         let [.., high, low] = key;
         let slot = u32::from(Slot::new(u32::from_be_bytes([0, 0, high, low])).number());
         let timer = self.figures.kind(StoreKind::Assertion).start(self.counted_under(slot));
         let used = self.assertions.submit(Mark { key, before, until: capped(assertion.expires_at) }).await;
         timer.finish(used.is_ok());
+        if matches!(used, Ok(Use::First)) {
+            self.count_mark(share, assertion.expires_at + KEPT_AFTER_END);
+        }
         used.map(Outcome::settled)
     }
 }

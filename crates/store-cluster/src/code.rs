@@ -8,7 +8,7 @@ use symbolon_crypto::random::Random;
 use symbolon_figures::StoreKind;
 use symbolon_protocol::code::{AuthorizationCode, CodeGrant};
 use symbolon_protocol::id::IssuerId;
-use symbolon_protocol::time::Timestamp;
+use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
 use symbolon_store::StoreError;
 use symbolon_store::port::{CodePlace, Codes, KeptCode, Redemption, Shards};
 use symbolon_store::shard::{ShardKind, record_key};
@@ -18,6 +18,7 @@ use crate::redis::Key;
 use crate::{ClusterStore, failed, from_document, key_text};
 
 impl ClusterStore {
+    /// Where a code is. What a redemption has to count is not known before the code is read.
     fn code_place(&self, issuer: &IssuerId, code: &AuthorizationCode) -> CodePlace {
         let route = self.generations.route(ShardKind::Code, issuer, code.expose());
         CodePlace { route, key: record_key(issuer, code.expose()), entry: 0 }
@@ -39,9 +40,36 @@ impl ClusterStore {
         let at = self.code_place(issuer, code);
         let key = self.code_key(&at);
         self.admit(self.figures.code_room(), (&key, at.route.shard)).await?;
-        let document = |out: &mut dyn Write| serde_json::to_writer(out, grant).map_err(failed);
+        let share = self.admit_share_of_codes(issuer).await?;
+        let mut bytes = 0;
+        let document = |out: &mut dyn Write| {
+            let mut counted = Counted { out, bytes: 0 };
+            serde_json::to_writer(&mut counted, grant).map_err(failed)?;
+            bytes = counted.bytes;
+            Ok(())
+        };
         let keep = self.keep_once(&key, document, (grant.expires_at, now));
-        self.measured(StoreKind::Code, at.route.shard, keep).await
+        self.measured(StoreKind::Code, at.route.shard, keep).await?;
+        self.count_code(share, bytes, grant.expires_at);
+        Ok(())
+    }
+}
+
+/// Counts what is written.
+struct Counted<'a> {
+    out: &'a mut dyn Write,
+    bytes: usize,
+}
+
+impl Write for Counted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.bytes += written;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.out.flush()
     }
 }
 
@@ -74,7 +102,9 @@ impl Codes for ClusterStore {
         let found = self.measured(StoreKind::Code, at.route.shard, self.look_at(&key)).await?;
         // A used code is returned even after it has expired: a replay must find the grant to revoke.
         let found = found.filter(|found| found.used || !found.ended(now));
-        found.map(|found| Ok(KeptCode { grant: from_document(found.value())?, at })).transpose()
+        let Some(found) = found else { return Ok(None) };
+        let at = CodePlace { entry: self.entry_of_code(issuer, found.value().len()), ..at };
+        Ok(Some(KeptCode { grant: from_document(found.value())?, at }))
     }
 
     async fn redeem_code(&self, at: &CodePlace, now: Timestamp) -> Result<Redemption, StoreError> {
@@ -82,7 +112,10 @@ impl Codes for ClusterStore {
         self.nodes.check()?;
         let key = self.code_key(at);
         Ok(match self.measured(StoreKind::Code, at.route.shard, self.take(&key, now)).await? {
-            Taken::Now => Redemption::Redeemed,
+            Taken::Now => {
+                self.count_redeemed_code(at.entry, now + KEPT_AFTER_END);
+                Redemption::Redeemed
+            }
             Taken::Before => Redemption::Replayed,
             Taken::Absent => Redemption::Unknown,
         })

@@ -10,7 +10,7 @@ use symbolon_protocol::grant::Slot;
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::sign_in::email_code::TRIES;
 use symbolon_protocol::sign_in::email_code_use::{EmailCodeTry, EmailCodeUse, Recipient, tries_taken};
-use symbolon_protocol::time::Timestamp;
+use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
 use symbolon_store::port::EmailCodes;
 use symbolon_store::shard::record_key;
 use symbolon_store::{Outcome, StoreError};
@@ -20,15 +20,20 @@ use crate::ClusterStore;
 use crate::batch::Batch;
 use crate::postgres::{Postgres, column, retried};
 use crate::revocation::{capped, sweep_by};
+use crate::room::no_room;
 
 /// The most changes in one batch, and the most batches at a time.
 const MOST: usize = 512;
 const LANES: usize = 4;
 
-/// Returns no row for a code that is used up, which it leaves as it is ([`EmailCodeUse::attempt`]).
+/// Returns no row for a code that is used up, which it leaves as it is ([`EmailCodeUse::attempt`]), nor for one that may not begin
+/// and is not there.
 const CHANGE: &str = "
     INSERT INTO email_codes AS c (key, until, tries, recipient)
-    SELECT * FROM unnest($1::bytea[], $2::bigint[], $3::smallint[], $4::bytea[])
+    SELECT n.key, n.until, n.tries, n.recipient
+    FROM unnest($1::bytea[], $2::bigint[], $3::smallint[], $4::bytea[], $6::boolean[])
+        AS n(key, until, tries, recipient, may_begin)
+    WHERE n.may_begin OR (SELECT TRUE FROM email_codes AS there WHERE there.key = n.key)
     ON CONFLICT (key) DO UPDATE
     SET tries = LEAST(c.tries + excluded.tries, $5::smallint), recipient = COALESCE(c.recipient, excluded.recipient)
     WHERE c.tries < $5::smallint
@@ -51,14 +56,28 @@ enum Action {
     Try(bool),
 }
 
+impl Action {
+    /// Whether it was the first change of a code that is like this now: who is mailed to is noted before anybody can try,
+    /// and a code that was mailed to nobody begins with a try.
+    const fn began(self, used: &EmailCodeUse) -> bool {
+        match self {
+            Self::Note(_) => used.tries == 0,
+            Self::Try(is_right) => used.recipient.is_none() && used.tries == tries_taken(is_right),
+        }
+    }
+}
+
 /// A change of one code: its key, until when it is needed, and what is to be done.
 pub(crate) struct Change {
     key: [u8; 16],
     until: u64,
     action: Action,
+    /// Whether there is room for the code, should it be a new one.
+    may_begin: bool,
 }
 
-/// The queue of changes to write. Each is answered by the code as it is then, or by `None` if it was used up before.
+/// The queue of changes to write. Each is answered by the code as it is then, or by `None` if it was used up before, or may not
+/// begin and is not there.
 pub(crate) type Changing = Batch<Change, Option<EmailCodeUse>>;
 
 pub(crate) fn start(postgres: &Arc<Postgres>) -> Changing {
@@ -117,10 +136,11 @@ async fn write(
     let untils: Vec<i64> = of_all().map(|change| change.until.cast_signed()).collect();
     let tries: Vec<i16> = of_all().map(Change::tries).collect();
     let recipients: Vec<Option<&[u8]>> = of_all().map(Change::recipient).collect();
+    let may_begin: Vec<bool> = of_all().map(|change| change.may_begin).collect();
     let most = i16::from(TRIES);
     let rows = retried(|| async {
         let connection = postgres.connection().await?;
-        connection.change_returning(CHANGE, &[&keys, &untils, &tries, &recipients, &most]).await
+        connection.change_returning(CHANGE, &[&keys, &untils, &tries, &recipients, &most, &may_begin]).await
     });
     rows.await?.iter().map(|row| Ok((key(row)?, used(row, 1)?))).collect()
 }
@@ -166,14 +186,27 @@ impl ClusterStore {
         action: Action,
     ) -> Result<Option<EmailCodeUse>, StoreError> {
         let _pass = self.gate.enter()?;
-        self.admit_email_code()?;
+        let share = self.share_of_email_codes(issuer).await;
+        let may_begin = self.figures.email_code_room().is_free(share);
         let key = record_key(issuer, id);
         let [.., high, low] = key;
         let slot = u32::from(Slot::new(u32::from_be_bytes([0, 0, high, low])).number());
         let timer = self.figures.kind(StoreKind::EmailCode).start(self.counted_under(slot));
-        let changed = self.email_codes.submit(Change { key, until: capped(until), action }).await;
+        let changed = self.email_codes.submit(Change { key, until: capped(until), action, may_begin }).await;
         timer.finish(changed.is_ok());
-        changed
+        match changed? {
+            // It was used up, or is not there.
+            None if !may_begin => {
+                self.figures.email_code_room().refuse();
+                Err(no_room("codes by e-mail"))
+            }
+            used => {
+                if used.is_some_and(|used| action.began(&used)) {
+                    self.count_email_code(share, until + KEPT_AFTER_END);
+                }
+                Ok(used)
+            }
+        }
     }
 
     /// Imports codes: the key of each, until when it is needed, and what became of it.

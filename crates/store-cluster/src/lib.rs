@@ -36,6 +36,7 @@ mod refresh_token;
 mod revocation;
 mod room;
 mod session;
+mod share;
 mod store;
 #[cfg(test)]
 mod testing;
@@ -71,6 +72,7 @@ use crate::refresh_token::Families;
 use crate::revocation::Tombstones;
 use crate::room::RedisRoom;
 use crate::session::Uses;
+use crate::share::Shares;
 
 /// The clock, as milliseconds since 1970.
 pub type UnixMillis = Arc<dyn Fn() -> u64 + Send + Sync>;
@@ -90,6 +92,7 @@ pub struct ClusterStore {
     /// The part of the issuers' session lists that the next sweep looks through.
     swept: AtomicU32,
     redis_room: RedisRoom,
+    shares: Shares,
     complete_primaries: Arc<CompletePrimaries>,
     tombstones: Arc<Tombstones>,
     families: Families,

@@ -23,6 +23,7 @@ use crate::redis::{Redis, RedisOptions};
 use crate::refresh_token::Families;
 use crate::revocation::{Marks, Tombstones};
 use crate::session::Uses;
+use crate::share::Shares;
 use crate::{ClusterStore, UnixMillis, assertion, email_code, revocation};
 
 /// The migrations that make up the schema.
@@ -202,6 +203,7 @@ impl ClusterStore {
             uses: Uses::new(),
             swept: AtomicU32::new(0),
             redis_room: crate::room::RedisRoom::default(),
+            shares: Shares::new(),
             complete_primaries,
             tombstones,
             families,

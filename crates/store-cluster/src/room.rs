@@ -8,7 +8,7 @@
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use symbolon_figures::{Room, StoreFigures};
+use symbolon_figures::{Room, ShareNumber, StoreFigures};
 use symbolon_store::StoreError;
 
 use crate::ClusterStore;
@@ -31,13 +31,13 @@ const SHARDS: usize = 64;
 const ASSERTIONS: u64 = 128 << 20;
 
 /// The bytes that one mark takes, with its index entry.
-const ASSERTION_MARK: u64 = 128;
+pub(crate) const ASSERTION_MARK: u64 = 128;
 
 /// The most bytes for codes by e-mail: two and a half million, so that those who sign in by one keep no client's assertion out.
 const EMAIL_CODES: u64 = 480 << 20;
 
 /// The bytes that one code by e-mail takes, with its index entries, and with what its changes leave until it is vacuumed.
-const EMAIL_CODE: u64 = 200;
+pub(crate) const EMAIL_CODE: u64 = 200;
 
 /// Returns `used_memory` and `maxmemory`, in bytes. A `maxmemory` of 0 means no limit.
 static MEMORY: LazyLock<Script> = LazyLock::new(|| {
@@ -82,7 +82,7 @@ pub(crate) fn set_bounds(figures: &StoreFigures) {
     figures.email_code_room().set_most(EMAIL_CODES);
 }
 
-fn no_room(what: &str) -> StoreError {
+pub(crate) fn no_room(what: &str) -> StoreError {
     StoreError::Unavailable(format!("{what} take all the memory that they may"))
 }
 
@@ -121,7 +121,7 @@ impl ClusterStore {
 
     /// Whether the primary of a key uses more memory than codes and challenges may take. False if the memory cannot be
     /// read: the write that follows fails if the primary cannot be reached or is full.
-    async fn is_full(&self, room: &Room, key: &Key) -> bool {
+    pub(crate) async fn is_full(&self, room: &Room, key: &Key) -> bool {
         let call = ScriptCall { keys: &[key], arguments: &[] };
         let looked = self.redis.run(&MEMORY, call).await.and_then(|answer| answer.read::<(u64, u64)>());
         let Ok((used, most)) = looked else { return false };
@@ -131,26 +131,14 @@ impl ClusterStore {
         used >= most
     }
 
-    /// Checks whether there is room for one more mark of a client assertion.
+    /// Checks whether there is room for one more mark of a client assertion, of an issuer whose share is counted.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`]: there is none.
-    pub(crate) fn admit_assertion(&self) -> Result<(), StoreError> {
-        match self.figures.assertion_room().admits() {
+    pub(crate) fn admit_assertion(&self, share: ShareNumber) -> Result<(), StoreError> {
+        match self.figures.assertion_room().admits(share) {
             true => Ok(()),
             false => Err(no_room("marks of client assertions")),
-        }
-    }
-
-    /// Checks whether there is room for one more code by e-mail. What becomes of one that is there needs none, but whether it is
-    /// there is not known here: where there is no room, nobody signs in by a code.
-    ///
-    /// # Errors
-    /// [`StoreError::Unavailable`]: there is none.
-    pub(crate) fn admit_email_code(&self) -> Result<(), StoreError> {
-        match self.figures.email_code_room().admits() {
-            true => Ok(()),
-            false => Err(no_room("codes by e-mail")),
         }
     }
 
@@ -169,18 +157,33 @@ impl ClusterStore {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::time::Duration;
 
     use symbolon_crypto::random::SeededRandom;
     use symbolon_protocol::client_authentication::AssertionUse;
-    use symbolon_protocol::id::{ClientId, IssuerId, Jti};
+    use symbolon_protocol::code::CodeGrant;
+    use symbolon_protocol::family::{Family, FamilyId, Rotation};
+    use symbolon_protocol::grant::Lineage;
+    use symbolon_protocol::id::{ClientId, IssuerId, Jti, UserId};
+    use symbolon_protocol::revocation::Tombstone;
+    use symbolon_protocol::session::SessionId;
     use symbolon_protocol::sign_in::email_code_use::EmailCodeTry;
-    use symbolon_store::port::{Assertions, Challenges, EmailCodes, Shards as _, Store};
+    use symbolon_store::contract::sample;
+    use symbolon_store::port::{
+        Assertions, Challenges, Codes, Created, EmailCodes, Redemption, RefreshTokens, Revocations, Sessions,
+        Shards as _, Store, Users,
+    };
     use symbolon_store::shard::ShardKind;
 
     use super::*;
     use crate::engines::{RedisCluster, RedisServerOptions};
-    use crate::testing::{NOW, Place};
+    use crate::testing::{NOW, Place, code_grant, leave_spare};
+
+    fn used(jti: &str) -> AssertionUse {
+        let expires_at = NOW + Duration::from_secs(60);
+        sample::assertion_use(&ClientId::parse("app").unwrap(), &Jti::parse(jti).unwrap(), expires_at)
+    }
 
     #[tokio::test(flavor = "multi_thread")]
     async fn what_nobody_needs_stops_before_redis_is_full() {
@@ -188,44 +191,117 @@ mod tests {
         let place = Place::on(&redis, "full-redis");
         let store = place.open().await;
         let (issuer, random) = (IssuerId::default_issuer(), SeededRandom::new(1));
-        let keep = async || {
+        let keep = async || store.keep_code(&issuer, code_grant(&issuer, &random, NOW), NOW, &random).await;
+        let challenge = async || {
             let id = store.place(ShardKind::Challenge).draw::<16>(ShardKind::Challenge, &random);
             store.keep_challenge(&issuer, &id, vec![7; 16].into(), NOW + Duration::from_secs(60)).await
         };
-        keep().await.unwrap();
-        let limit = |bytes: &str| {
-            (0..redis.nodes().len()).for_each(|node| {
-                redis.cli(node, &["CONFIG", "SET", "maxmemory", bytes]);
-            });
-        };
+        let code = keep().await.unwrap();
+        let before = Before::make(&store, &issuer, &random).await;
         // The memory in use is more than three quarters of `maxmemory`, and less than all of it.
-        let used = redis.cli(0, &["INFO", "memory"]);
-        let used = used.lines().find_map(|line| line.trim().strip_prefix("used_memory:")).unwrap();
-        let used: u64 = used.parse().unwrap();
-        limit(&(used / 6 * 7).to_string());
-        let mut refused = 0;
+        leave_spare(&redis, 17);
+        let mut refused = [0_u64; 2];
         for _ in 0..SHARDS as u32 * LOOK_EVERY {
-            refused += u32::from(keep().await.is_err());
+            refused[0] += u64::from(keep().await.is_err());
+            refused[1] += u64::from(challenge().await.is_err());
         }
-        assert!(refused > 0, "they were taken to the end");
-        assert!(store.figures().code_room().snapshot().refused == 0);
-        assert!(store.figures().challenge_room().snapshot().refused >= u64::from(refused));
-        limit("0");
+        assert!(refused.iter().all(|refused| *refused > 0), "they were taken to the end: {refused:?}");
+        store.figures().assertion_room().set_most(0);
+        assert!(store.use_assertion(&issuer, &used("refused")).await.is_err());
+        let figures = store.figures();
+        let rooms = [figures.code_room(), figures.challenge_room(), figures.assertion_room()];
+        let counted = rooms.map(|room| room.snapshot().refused);
+        assert_eq!(counted, [refused[0], refused[1], 1]);
+
+        before.goes_on(&store, &issuer, &random).await;
+        let at = store.code(&issuer, &code, NOW).await.unwrap().unwrap().at;
+        assert_eq!(store.redeem_code(&at, NOW).await.unwrap(), Redemption::Redeemed);
+        store.ready().await.unwrap();
+
+        (0..redis.nodes().len()).for_each(|node| {
+            redis.cli(node, &["CONFIG", "SET", "maxmemory", "0"]);
+        });
         place.advance(Duration::from_millis(FULL_FOR));
         for _ in 0..SHARDS {
             keep().await.unwrap();
         }
     }
 
+    /// What people have from before the memory was full.
+    struct Before {
+        session: SessionId,
+        family: FamilyId,
+        /// Of an access token.
+        lineage: Lineage,
+    }
+
+    impl Before {
+        async fn make(store: &ClusterStore, issuer: &IssuerId, random: &SeededRandom) -> Self {
+            let created = store.create_user(issuer, sample::user("ann", None, NOW), None).await.unwrap();
+            assert_eq!(created, Created::Created);
+            let (session, family) = begin(store, issuer, random).await;
+            let grant = code_grant(issuer, random, NOW).grant;
+            Self { session, family, lineage: sample::lineage_of(&grant) }
+        }
+
+        async fn goes_on(&self, store: &ClusterStore, issuer: &IssuerId, random: &SeededRandom) {
+            // UserInfo: the token's lineage, its session, its user.
+            assert!(!store.revoked(issuer, &self.lineage).await.unwrap().in_memory());
+            assert!(store.session(issuer, &self.session, NOW).await.unwrap().in_memory().is_some());
+            assert!(store.user(issuer, &UserId::parse("ann").unwrap()).await.unwrap().is_some());
+            // A refresh.
+            let rotated = store.rotate(issuer, &self.family, &sample::rotation(1, NOW)).await.unwrap();
+            let rotated = rotated.told().await.unwrap();
+            assert!(matches!(rotated, Rotation::Rotated(_)), "{rotated:?}");
+            // Revocations: of a token's grant, of a session with all that hangs on it.
+            let grant = self.lineage.grant.unwrap();
+            let tombstone = Tombstone::grant(grant, NOW + Duration::from_secs(3_600));
+            store.revoke(issuer, &[tombstone]).await.unwrap().told().await.unwrap();
+            assert!(store.revoked(issuer, &self.lineage).await.unwrap().in_memory());
+            let end = sample::with_tokens(NOW);
+            let ended = store.end_session(issuer, &self.session, &end).await.unwrap();
+            ended.told().await.unwrap();
+            assert!(store.session(issuer, &self.session, NOW).await.unwrap().in_memory().is_none());
+            // Somebody else signs in.
+            begin(store, issuer, random).await;
+        }
+    }
+
+    /// A new session and a new family.
+    async fn begin(store: &ClusterStore, issuer: &IssuerId, random: &SeededRandom) -> (SessionId, FamilyId) {
+        let id = sample::draw_session(store, random);
+        let opened = store.open_session(issuer, &id, sample::session(issuer, &id, "ann", NOW)).await.unwrap();
+        opened.told().await.unwrap();
+        let family = store.place(ShardKind::Refresh).draw_family(NOW, random);
+        let begun = store.begin_family(issuer, &family, Arc::new(family_of(issuer, random))).await.unwrap();
+        assert_eq!(begun.told().await.unwrap(), Created::Created);
+        (id, family)
+    }
+
+    fn family_of(issuer: &IssuerId, random: &SeededRandom) -> Family {
+        let CodeGrant { grant, client, user, scope, auth_time, amr, session_expires_at, resources, .. } =
+            code_grant(issuer, random, NOW);
+        Family {
+            grant,
+            client,
+            user,
+            sid: None,
+            scope,
+            auth_time,
+            amr,
+            version: 1,
+            created_at: NOW,
+            rotated_at: NOW,
+            idle_expires_at: session_expires_at,
+            expires_at: session_expires_at,
+            binding: None,
+            resources,
+        }
+    }
+
     #[tokio::test(flavor = "multi_thread")]
     async fn marks_beyond_their_room_are_refused_and_those_that_are_there_stay() {
         let store = Place::new("full-marks").open().await;
-        let used = |jti: &str| AssertionUse {
-            client_id: ClientId::parse("app").unwrap(),
-            key_thumbprint: "key".into(),
-            jti: Jti::parse(jti).unwrap(),
-            expires_at: NOW + Duration::from_secs(60),
-        };
         let first =
             store.use_assertion(&IssuerId::default_issuer(), &used("first")).await.unwrap().in_memory();
         assert_eq!(first, symbolon_store::port::Use::First);
@@ -274,9 +350,15 @@ mod tests {
     async fn codes_by_e_mail_beyond_their_room_are_refused_and_take_none_from_assertions() {
         let store = Place::new("full-email-codes").open().await;
         let (issuer, end) = (IssuerId::default_issuer(), NOW + Duration::from_secs(60));
+        let tried = store.try_email_code(&issuer, ("before", end), false).await.unwrap().in_memory();
+        assert_eq!(tried, EmailCodeTry::Wrong { left: 4 });
         store.figures().email_code_room().set_most(0);
         let tried = store.try_email_code(&issuer, ("code", end), true).await;
         assert!(matches!(tried, Err(StoreError::Unavailable(_))));
+        // What is there already needs no room.
+        let tried = store.try_email_code(&issuer, ("before", end), true).await.unwrap().in_memory();
+        assert_eq!(tried, EmailCodeTry::Right { recipient: None });
+        assert_eq!(store.figures().email_code_room().snapshot().refused, 1);
         let used = AssertionUse {
             client_id: ClientId::parse("app").unwrap(),
             key_thumbprint: "key".into(),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use symbolon_figures::ShareNumber;
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
@@ -104,7 +105,7 @@ impl Challenges for EmbeddedStore {
         expires_at: Timestamp,
     ) -> Result<(), StoreError> {
         self.check_not_frozen()?;
-        if !self.figures.challenge_room().admits() {
+        if !self.figures.challenge_room().admits(ShareNumber::NOBODY) {
             return Err(no_room("login challenges"));
         }
         let key = record_key(issuer, id);

@@ -5,6 +5,7 @@ mod log;
 use async_trait::async_trait;
 use symbolon_crypto::random::{self, Random, SystemRandom};
 use symbolon_crypto::{digest, encoding};
+use symbolon_figures::{Room, ShareNumber};
 use symbolon_protocol::code::{AuthorizationCode, CodeGrant};
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
@@ -15,7 +16,7 @@ use symbolon_store::shard::{Route, ShardKind};
 use crate::room::no_room;
 use crate::sharded::{Key, KeyMap};
 use crate::{EmbeddedStore, failed, serialized};
-use log::{Copied, Log, LogEntry, LogPlace};
+use log::{Copied, Log, LogEntry, LogPlace, bytes_with};
 
 /// How many ended codes one insertion clears from each log at most: more than one, so that a shard in use shrinks.
 const SWEPT_PER_INSERT: usize = 3;
@@ -44,9 +45,17 @@ pub(crate) struct CodeShard {
 }
 
 impl CodeShard {
-    fn insert(&mut self, key: &Key, expires_at: Timestamp, grant: &[u8], now: Timestamp) -> LogPlace {
-        self.sweep(now, SWEPT_PER_INSERT);
-        self.fresh.append(key, expires_at, grant)
+    fn insert(
+        &mut self,
+        (key, share): (&Key, ShareNumber),
+        expires_at: Timestamp,
+        grant: &[u8],
+        now: Timestamp,
+        room: &Room,
+    ) -> LogPlace {
+        self.sweep(now, SWEPT_PER_INSERT, room);
+        room.moved_of(share, 0, bytes_with(grant));
+        self.fresh.append(key, expires_at, share, grant)
     }
 
     /// The memory that the shard holds, without `places`.
@@ -88,15 +97,17 @@ impl CodeShard {
 
     /// Clears up to `most` codes from each log: unused codes at their end, used ones 15 minutes later, because a replay
     /// must be recognised even by a clock that is behind. An unused code that is gone is refused like an expired one.
-    fn sweep(&mut self, now: Timestamp, most: usize) -> u64 {
+    fn sweep(&mut self, now: Timestamp, most: usize, room: &Room) -> u64 {
         let mut gone = 0;
         for _ in 0..most {
             let Some(entry) = self.fresh.oldest().filter(|entry| entry.due <= now) else { break };
             if entry.used {
-                let place = self.aged.append(&entry.key, entry.due + KEPT_AFTER_END, entry.grant);
+                let due = entry.due + KEPT_AFTER_END;
+                let place = self.aged.append(&entry.key, due, entry.share, entry.grant);
                 self.aged.mark_used(place);
                 self.places.insert(entry.key, place);
             } else {
+                room.moved_of(entry.share, entry.bytes(), 0);
                 gone += 1;
             }
             self.fresh.forget_oldest();
@@ -104,6 +115,7 @@ impl CodeShard {
         for _ in 0..most {
             let Some(entry) = self.aged.oldest().filter(|entry| entry.due <= now) else { break };
             self.places.remove(&entry.key);
+            room.moved_of(entry.share, entry.bytes(), 0);
             gone += 1;
             self.aged.forget_oldest();
         }
@@ -145,11 +157,12 @@ impl EmbeddedStore {
     }
 
     pub(crate) async fn sweep_codes(&self, now: Timestamp) -> u64 {
+        let room = self.figures.code_room();
         self.codes
             .each(|shard| {
                 let before = shard.bytes();
-                let gone = shard.sweep(now, usize::MAX);
-                self.figures.code_room().moved(before, shard.bytes());
+                let gone = shard.sweep(now, usize::MAX, room);
+                room.moved(before, shard.bytes());
                 if shard.places.capacity() > 4 * shard.places.len() + 64 {
                     shard.places.shrink_to_fit();
                 }
@@ -175,11 +188,13 @@ impl Codes for EmbeddedStore {
         random.fill(secret);
         let (key, veil) = self.code_salt.digest(issuer, secret);
         let room = self.figures.code_room();
-        if !room.admits() {
+        // A single issuer has no share to be counted for.
+        let share = room.share().map_or(ShareNumber::NOBODY, |_| room.share_of(issuer.as_str()));
+        if !room.admits(share) {
             // Clears expired codes now instead of at the next sweep, so that the next code may find room.
             self.codes.with(route, |shard| {
                 let before = shard.bytes();
-                shard.sweep(now, SWEPT_WHEN_FULL);
+                shard.sweep(now, SWEPT_WHEN_FULL, room);
                 room.moved(before, shard.bytes());
             });
             return Err(no_room("authorization codes"));
@@ -187,7 +202,7 @@ impl Codes for EmbeddedStore {
         let kept = serialized(&grant, |grant_bytes| {
             self.codes.with(route, |shard| {
                 let before = shard.bytes();
-                let place = shard.insert(&key, grant.expires_at, grant_bytes, now);
+                let place = shard.insert((&key, share), grant.expires_at, grant_bytes, now, room);
                 room.moved(before, shard.bytes());
                 place
             })
@@ -237,9 +252,11 @@ mod tests {
 
     #[test]
     fn unused_codes_go_at_their_end_and_used_ones_later_with_all_their_memory() {
-        let mut shard = CodeShard::default();
-        let places: Vec<LogPlace> =
-            (0..1_000).map(|number| shard.insert(&key(number), at(60), &[7; 200], at(0))).collect();
+        let (mut shard, room) = (CodeShard::default(), Room::new());
+        let share = room.share_of("default");
+        let mut insert = |number| shard.insert((&key(number), share), at(60), &[7; 200], at(0), &room);
+        let places: Vec<LogPlace> = (0..1_000).map(&mut insert).collect();
+        assert_eq!(room.bytes_of(share), 1_000 * bytes_with(&[7; 200]) as u64);
         let redeem = |shard: &mut CodeShard, number: usize, now| {
             shard.redeem(&key(number as u64), places[number], now)
         };
@@ -248,9 +265,10 @@ mod tests {
             assert_eq!(redeem(&mut shard, number, at(30)), Redemption::Replayed);
         }
         assert_eq!(shard.redeem(&key(1), places[2], at(30)), Redemption::Unknown, "that is another's place");
-        assert_eq!(shard.sweep(at(59), usize::MAX), 0);
+        assert_eq!(shard.sweep(at(59), usize::MAX, &room), 0);
         assert_eq!(redeem(&mut shard, 1, at(60)), Redemption::Unknown);
-        assert_eq!(shard.sweep(at(60), usize::MAX), 900);
+        assert_eq!(shard.sweep(at(60), usize::MAX, &room), 900);
+        assert_eq!(room.bytes_of(share), 100 * bytes_with(&[7; 200]) as u64);
         assert!(shard.fresh.oldest().is_none());
         let forgotten = 60 + KEPT_AFTER_END.as_secs();
         let mut copied = Copied::default();
@@ -260,20 +278,21 @@ mod tests {
             assert_eq!(grant.is_some_and(|grant| *grant == [7; 200]), number % 10 == 0, "{number}");
         }
         assert_eq!(redeem(&mut shard, 10, at(forgotten - 1)), Redemption::Replayed);
-        assert_eq!(shard.sweep(at(forgotten - 1), usize::MAX), 0);
-        assert_eq!(shard.sweep(at(forgotten), usize::MAX), 100);
+        assert_eq!(shard.sweep(at(forgotten - 1), usize::MAX, &room), 0);
+        assert_eq!(shard.sweep(at(forgotten), usize::MAX, &room), 100);
         assert_eq!(redeem(&mut shard, 10, at(forgotten - 1)), Redemption::Unknown);
         assert!(shard.places.is_empty());
-        assert_eq!((shard.fresh.bytes(), shard.aged.bytes()), (0, 0));
+        assert_eq!((shard.fresh.bytes(), shard.aged.bytes(), room.bytes_of(share)), (0, 0, 0));
     }
 
     #[test]
     fn a_busy_shard_clears_itself_while_codes_come() {
-        let mut shard = CodeShard::default();
+        let (mut shard, room) = (CodeShard::default(), Room::new());
         for second in 0..10_000 {
-            shard.insert(&key(second), at(second + 60), &[7; 200], at(second));
+            let code = (&key(second), ShareNumber::NOBODY);
+            shard.insert(code, at(second + 60), &[7; 200], at(second), &room);
         }
-        assert_eq!(shard.sweep(at(20_000), usize::MAX), 60);
+        assert_eq!(shard.sweep(at(20_000), usize::MAX, &room), 60);
     }
 
     #[tokio::test]

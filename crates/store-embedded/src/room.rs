@@ -2,7 +2,7 @@
 //! beyond the bound is refused. No stored record is removed for it, because stored records still protect users and
 //! clients: without its mark, for example, an assertion could be used again.
 
-use symbolon_figures::StoreFigures;
+use symbolon_figures::{Room, ShareNumber, StoreFigures};
 use symbolon_store::StoreError;
 
 /// The most bytes for authorization codes: what 25,000 codes a second leave in a minute.
@@ -29,6 +29,12 @@ pub(crate) fn set_bounds(figures: &StoreFigures) {
     figures.challenge_room().set_most(CHALLENGES);
     figures.assertion_room().set_most(ASSERTIONS);
     figures.email_code_room().set_most(EMAIL_CODES);
+}
+
+/// The share of the issuer whose id follows a record; nobody's where there is none, as in records of earlier releases.
+pub(crate) fn share_of_record(room: &Room, issuer: &[u8]) -> ShareNumber {
+    let issuer = std::str::from_utf8(issuer).ok().filter(|issuer| !issuer.is_empty());
+    issuer.map_or(ShareNumber::NOBODY, |issuer| room.share_of(issuer))
 }
 
 pub(crate) fn no_room(what: &str) -> StoreError {

@@ -4,6 +4,7 @@
 mod data;
 mod round_robin;
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -242,6 +243,18 @@ impl TestServer {
             shown.trim().parse::<u64>().unwrap_or_else(|_| panic!("no {line}"))
         };
         self.nodes.iter().map(|node| of(node.app.registry.render(&[]))).sum()
+    }
+
+    /// The operations on each kind of record, summed up over all nodes.
+    pub fn store_operations(&self) -> BTreeMap<&'static str, u64> {
+        let mut operations = BTreeMap::new();
+        for node in &self.nodes {
+            for kind in node.app.store.figures().snapshot().kinds {
+                let own: u64 = kind.shards.iter().map(|shard| shard.operations).sum();
+                *operations.entry(kind.kind.name()).or_default() += own;
+            }
+        }
+        operations
     }
 
     /// The state of another process with the same store. Its issuers are not loaded, and it serves nothing.

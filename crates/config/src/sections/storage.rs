@@ -8,6 +8,7 @@ use super::cluster::{self, Cluster};
 use super::listen::is_off;
 use crate::key::{Key, ValueKind};
 use crate::reader::Reader;
+use crate::value::Value;
 
 const SHARDS: ValueKind = ValueKind::Count { min: 1, max: 1024 };
 
@@ -66,6 +67,23 @@ pub(crate) const SECTION: Section = Section {
             "Free space of the data directory's disk below which writes are refused with 503. What was acknowledged is \
              still written out of it, and so are the files that the store makes from time to time.",
         ),
+        Key::new(
+            "storage.issuer_share",
+            "SYMBOLON_STORAGE_ISSUER_SHARE",
+            "--storage-issuer-share",
+            ValueKind::Count { min: 1, max: 100 },
+        )
+        .default("50")
+        .live()
+        .doc(
+            "The most that one issuer may take of the room for authorization codes, of that for marks of what may happen once, \
+             and of that for codes by e-mail, in percent. A single issuer may take all, and so may each where rate limits are \
+             off.",
+        )
+        .weakens(
+            |value| matches!(value, Value::Count(100)),
+            "One issuer may take the room for codes and marks of all others.",
+        ),
         shards("shards.code", "SYMBOLON_SHARDS_CODE", "--shards-code", "Shards of authorization codes."),
         shards("shards.session", "SYMBOLON_SHARDS_SESSION", "--shards-session", "Shards of sessions."),
         shards(
@@ -105,6 +123,8 @@ pub struct Storage {
     pub sync: bool,
     /// Free disk space in bytes below which writes are refused.
     pub reserve: u64,
+    /// The most that one of several issuers may take of a room, in percent.
+    pub issuer_share: u64,
     /// Shards per kind of state at the first start.
     pub shards: ShardCounts,
 }
@@ -134,6 +154,7 @@ pub(crate) fn build(reader: &mut Reader) -> Storage {
         commit_hold: reader.duration("storage.commit_hold"),
         sync: reader.switch("storage.sync"),
         reserve: reader.size("storage.reserve"),
+        issuer_share: u64::from(reader.small_count::<u32>("storage.issuer_share")),
         shards: ShardCounts {
             code: reader.small_count("shards.code"),
             session: reader.small_count("shards.session"),

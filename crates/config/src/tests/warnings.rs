@@ -16,6 +16,7 @@ fn what_weakens_something_warns() {
         ("SYMBOLON_ISSUER", "http://login.example.com", "issuer"),
         ("SYMBOLON_MANAGEMENT_LISTEN", "0.0.0.0:9090", "management_listen"),
         ("SYMBOLON_STORAGE_SYNC", "off", "storage.sync"),
+        ("SYMBOLON_STORAGE_ISSUER_SHARE", "100", "storage.issuer_share"),
         ("SYMBOLON_TRUSTED_PROXIES", "0.0.0.0/0", "trusted_proxies"),
         ("SYMBOLON_TRUSTED_PROXIES", "10.0.0.1, ::/0", "trusted_proxies"),
         ("SYMBOLON_ARGON2_MEMORY", "18MiB", "argon2.memory"),

@@ -15,11 +15,12 @@ use super::program::{command, redis_server};
 /// How long a server that runs may take to answer: never reached but by a server that hangs.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The settings that the store needs: an append-only file, and no eviction of keys.
+/// The settings that the store needs: an append-only file, a bound of memory, and no eviction of keys.
 const SETTINGS: &[(&str, &str)] = &[
     ("save", "\"\""),
     ("appendonly", "yes"),
     ("appendfsync", "everysec"),
+    ("maxmemory", "1gb"),
     ("maxmemory-policy", "noeviction"),
     ("repl-diskless-sync-delay", "0"),
 ];

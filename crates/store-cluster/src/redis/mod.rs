@@ -165,6 +165,11 @@ impl Redis {
         self.timeout
     }
 
+    /// How many primaries there are; `None` before that is known.
+    pub(crate) fn primaries(&self) -> Option<usize> {
+        self.short.as_ref().map_or(Some(1), ShortWay::primaries)
+    }
+
     /// The hash tags of this installation.
     pub(crate) fn tags(&self) -> &Tags {
         &self.tags

@@ -131,6 +131,11 @@ impl ShortWay {
         None
     }
 
+    /// How many primaries the cluster has; `None` before the map is read.
+    pub(super) fn primaries(&self) -> Option<usize> {
+        self.0.map.load().as_ref().map(|map| map.primaries.len())
+    }
+
     /// Sends a command over a connection that [`to`](Self::to) has returned.
     pub(super) async fn send(&self, open: Open, cmd: &Cmd) -> Result<Answered, Failed> {
         let Open { pipe, primary } = open;

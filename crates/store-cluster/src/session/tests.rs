@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use symbolon_crypto::random::SeededRandom;
-use symbolon_protocol::code::{AuthorizationCode, CodeGrant};
-use symbolon_protocol::grant::GrantId;
-use symbolon_protocol::scope::Scope;
+use symbolon_protocol::code::AuthorizationCode;
 use symbolon_protocol::session::{Amr, AuthenticationMethod};
 use symbolon_store::port::{Codes, Redemption, Shards};
 use symbolon_store::shard::sid_of;
@@ -14,7 +12,7 @@ use symbolon_store::shard::sid_of;
 use super::*;
 use crate::engines::{RedisCluster, RedisServerOptions};
 use crate::redis::{Script, ScriptCall};
-use crate::testing::{NOW, Place as TestPlace};
+use crate::testing::{NOW, Place as TestPlace, code_grant};
 
 fn session(store: &ClusterStore, number: u64) -> (SessionId, Session) {
     let id = SessionId::new(
@@ -54,24 +52,8 @@ async fn a_late_copy_of_what_opened_a_session_does_not_bring_it_back() {
 async fn a_late_copy_of_what_kept_a_code_does_not_make_it_fresh() {
     let (store, issuer) = (TestPlace::new("late-codes").open().await, IssuerId::default_issuer());
     let random = SeededRandom::new(2);
-    let (_, session) = session(&store, 2);
     let code = AuthorizationCode::new(store.place(ShardKind::Code).draw::<32>(ShardKind::Code, &random));
-    let grant = CodeGrant {
-        grant: GrantId::draw(&issuer, "ann", NOW, &random),
-        client: ClientId::parse("app").unwrap(),
-        user: session.user,
-        sid: session.sid,
-        redirect_uri: "https://app.example/callback".to_owned(),
-        scope: Scope::parse("openid").unwrap(),
-        nonce: None,
-        code_challenge: Some([7; 32]),
-        auth_time: NOW,
-        amr: session.amr,
-        session_expires_at: session.expires_at,
-        expires_at: NOW + Duration::from_secs(60),
-        resources: Vec::new(),
-        acr: None,
-    };
+    let grant = code_grant(&issuer, &random, NOW);
     store.keep_drawn_code(&issuer, &code, &grant, NOW).await.unwrap();
     let at = store.code(&issuer, &code, NOW).await.unwrap().unwrap().at;
     let key = store.code_key(&at);

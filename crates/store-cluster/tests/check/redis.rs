@@ -41,7 +41,7 @@ async fn a_cluster_with_replicas_is_fine() {
             let name = format!("Redis at 127.0.0.1:{}", node.port);
             the(&findings, Level::Fine, &[&name, "Redis 7."]);
             let settings = "appendfsync = everysec, appendonly = yes, cluster-node-timeout = 2000, \
-                            maxmemory-policy = noeviction, min-replicas-to-write = 0";
+                            maxmemory = 1073741824, maxmemory-policy = noeviction, min-replicas-to-write = 0";
             the(&findings, Level::Fine, &[&name, settings]);
             the(&findings, Level::Fine, &[&name, "cluster_state:ok"]);
             the(&findings, Level::Fine, &["the clock of this node agrees", &name]);
@@ -102,6 +102,7 @@ async fn a_single_server_is_for_development() {
 async fn settings_that_forget_are_refused_until_mended() {
     let server = RedisServer::start(RedisServerOptions::default());
     for (key, value, level) in [
+        ("maxmemory", "0", Level::Warning),
         ("maxmemory-policy", "allkeys-lru", Level::Refused),
         ("appendonly", "no", Level::Refused),
         ("appendfsync", "no", Level::Warning),

@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 use smallvec::SmallVec;
+use symbolon_figures::ShareNumber;
 use symbolon_protocol::time::Timestamp;
 
 use crate::sharded::Key;
@@ -13,8 +14,8 @@ use crate::sharded::Key;
 /// Bytes of a piece; more if a single entry needs more.
 const PIECE: usize = 16 << 10;
 
-/// Key, due time in milliseconds, whether it was used, length of the grant.
-const HEADER: usize = 16 + 8 + 1 + 4;
+/// Key, due time in milliseconds, whether it was used, whose share it counts for, length of the grant.
+const HEADER: usize = 16 + 8 + 1 + 2 + 4;
 
 /// Offset in an entry of the byte that says whether it was used.
 const USED: usize = 16 + 8;
@@ -64,6 +65,8 @@ pub(super) struct LogEntry<'a> {
     pub(super) due: Timestamp,
     /// Whether it was used.
     pub(super) used: bool,
+    /// The issuer for which it counts.
+    pub(super) share: ShareNumber,
     /// The serialized grant.
     pub(super) grant: &'a [u8],
 }
@@ -73,15 +76,22 @@ impl<'a> LogEntry<'a> {
         let (key, rest) = bytes.split_first_chunk::<16>()?;
         let (due, rest) = rest.split_first_chunk::<8>()?;
         let (used, rest) = rest.split_first()?;
+        let (share, rest) = rest.split_first_chunk::<2>()?;
+        let share = ShareNumber::of_u16(u16::from_le_bytes(*share));
         let (length, rest) = rest.split_first_chunk::<4>()?;
         let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
         let due = Timestamp::from_millis(u64::from_le_bytes(*due));
-        Some(Self { key: *key, due, used: *used != 0, grant: rest.get(..length)? })
+        Some(Self { key: *key, due, used: *used != 0, share, grant: rest.get(..length)? })
     }
 
-    fn bytes(&self) -> usize {
-        HEADER + self.grant.len()
+    pub(super) fn bytes(&self) -> usize {
+        bytes_with(self.grant)
     }
+}
+
+/// The bytes of an entry with a grant.
+pub(super) fn bytes_with(grant: &[u8]) -> usize {
+    HEADER + grant.len()
 }
 
 /// A queue whose entries can be read at any place.
@@ -98,8 +108,8 @@ pub(super) struct Log {
 
 impl Log {
     /// Adds an entry at the end.
-    pub(super) fn append(&mut self, key: &Key, due: Timestamp, grant: &[u8]) -> LogPlace {
-        let bytes = HEADER + grant.len();
+    pub(super) fn append(&mut self, key: &Key, due: Timestamp, share: ShareNumber, grant: &[u8]) -> LogPlace {
+        let bytes = bytes_with(grant);
         if self.pieces.back().is_none_or(|piece| piece.len() + bytes > PIECE) {
             let piece = Vec::with_capacity(bytes.max(PIECE));
             self.bytes += piece.capacity();
@@ -111,6 +121,7 @@ impl Log {
         last.extend_from_slice(key);
         last.extend_from_slice(&due.millis().to_le_bytes());
         last.push(0);
+        last.extend_from_slice(&share.to_u16().to_le_bytes());
         last.extend_from_slice(&u32::try_from(grant.len()).unwrap_or(u32::MAX).to_le_bytes());
         last.extend_from_slice(grant);
         LogPlace { piece, offset }
@@ -191,7 +202,8 @@ mod tests {
                 .iter()
                 .map(|size| {
                     let grant = vec![u8::try_from(round).unwrap(); *size];
-                    (log.append(&[9; 16], Timestamp::from_millis(round), &grant), grant)
+                    let share = ShareNumber::of_u16(u16::try_from(round).unwrap());
+                    (log.append(&[9; 16], Timestamp::from_millis(round), share, &grant), grant)
                 })
                 .collect();
             for (at, (place, grant)) in entries.iter().enumerate() {
@@ -201,6 +213,7 @@ mod tests {
                 }
                 assert_eq!(log.get(*place).unwrap().used, at % 2 == 0);
                 let entry = log.get(*place).unwrap();
+                assert_eq!(u64::from(entry.share.to_u16()), round);
                 assert_eq!((entry.key, entry.due.millis(), entry.grant), ([9; 16], round, grant.as_slice()));
                 log.copy(*place, &mut copied);
                 assert_eq!(copied.entry().unwrap().grant, grant.as_slice());

@@ -231,8 +231,8 @@ fn give_hot(
             let revocation::Stored { issuer, tombstone } = decode(record)?;
             out.give(Record::Revocation(issuer, tombstone))
         }
-        // What has a value is a code by e-mail, and comes after the marks.
-        Table::AssertionMarks if !record.is_empty() => Ok(()),
+        // Codes by e-mail are in the same table, and come after the marks.
+        Table::AssertionMarks if email_code::is_one(record) => Ok(()),
         Table::AssertionMarks => out.give(Record::Assertion(own()?, Timestamp::from_millis(end))),
         Table::SessionsOfUser | Table::FamiliesOfUser | Table::Meta => Ok(()),
     }
@@ -240,11 +240,12 @@ fn give_hot(
 
 fn give_email_code(key: &[u8], value: &[u8], out: &mut Out) -> Result<(), StoreError> {
     let (end, record) = split_value(value).ok_or_else(|| cut_short("a record of the journal"))?;
-    if record.is_empty() {
+    if !email_code::is_one(record) {
         return Ok(());
     }
+    let (used, _) = email_code::of_bytes(record)?;
     let key = RecordKey::try_from(key).map_err(|_| cut_short("a key of the journal"))?;
-    out.give(Record::EmailCode(key, Timestamp::from_millis(end), email_code::of_bytes(record)?))
+    out.give(Record::EmailCode(key, Timestamp::from_millis(end), used))
 }
 
 /// Passes on the rows in the order in which they were inserted.

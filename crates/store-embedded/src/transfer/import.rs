@@ -72,7 +72,7 @@ impl EmbeddedImport {
                 Record::Assertion(key, until) => {
                     ops.push(Op::put(Table::AssertionMarks, key, until.millis(), &[]));
                 }
-                Record::EmailCode(key, until, used) => ops.push(email_code::put(key, *until, used)),
+                Record::EmailCode(key, until, used) => ops.push(email_code::put(key, *until, used, "")),
                 _ => {}
             }
         }

@@ -141,8 +141,14 @@ impl Answers {
 }
 
 /// The settings that are examined.
-const SETTINGS: [&str; 5] =
-    ["maxmemory-policy", "appendonly", "appendfsync", "min-replicas-to-write", "cluster-node-timeout"];
+const SETTINGS: [&str; 6] = [
+    "maxmemory",
+    "maxmemory-policy",
+    "appendonly",
+    "appendfsync",
+    "min-replicas-to-write",
+    "cluster-node-timeout",
+];
 
 /// The settings as INFO reports them, for a server that does not permit CONFIG.
 fn told_by_info(facts: &Facts) -> Settings {
@@ -150,6 +156,10 @@ fn told_by_info(facts: &Facts) -> Settings {
     let policy = facts.get("maxmemory_policy");
     if !policy.is_empty() {
         settings.insert("maxmemory-policy".into(), policy.into());
+    }
+    let memory = facts.get("maxmemory");
+    if !memory.is_empty() {
+        settings.insert("maxmemory".into(), memory.into());
     }
     let log = facts.get("aof_enabled");
     if !log.is_empty() {
@@ -165,6 +175,12 @@ fn setting(name: &str, key: &str, value: &str) -> Option<Finding> {
         ("maxmemory-policy", _) => {
             (Level::Refused, "noeviction", "when memory runs out, sessions and revocations are thrown away")
         }
+        ("maxmemory", "0") => (
+            Level::Warning,
+            "1gb",
+            "nothing bounds what authorization codes take, and the system ends the process when memory runs out (choose \
+             what the machine can spare)",
+        ),
         ("appendonly", "no") => {
             (Level::Refused, "yes", "after a restart it has forgotten everything that it held")
         }

@@ -1,4 +1,4 @@
-//! What administrators ask of sessions, grants and what can be used once.
+//! What administrators ask of sessions and grants.
 
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::session::SessionId;
@@ -11,17 +11,12 @@ pub(super) fn asked(ending: &Ending) -> Vec<Asked> {
     let sid = sid_of(&IssuerId::default_issuer(), &SessionId::new(ending.session()));
     let user = decode_jwt(ending.tokens.id_token.as_deref().unwrap()).1["sub"].as_str().unwrap().to_owned();
     let session = format!("/sessions/{sid}");
-    let invitation = serde_json::json!({ "email": "guest@example.com" });
-    let invited = ending.scene.server.admin("POST", "/invitations", Some(invitation)).json();
-    let invitation = format!("/invitations/{}", invited["invitation"]["id"].as_str().expect("an id"));
-    ending.mailbox.next();
     vec![
         ask(ending, "GET", "/sessions", &[200]),
         ask(ending, "GET", &session, &[404]),
         ask(ending, "DELETE", &session, &[404]),
         ask(ending, "GET", &format!("/users/{user}/sessions"), &[200]),
         ask(ending, "GET", &format!("/users/{user}/grants"), &[200]),
-        ask(ending, "DELETE", &invitation, &[200, 404]),
     ]
 }
 

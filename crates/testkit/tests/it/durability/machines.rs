@@ -51,7 +51,6 @@ fn of_tokens(ending: &Ending, tokens: &TokenSet) -> Vec<Asked> {
         form(ending, token, 400, &[("grant_type", "refresh_token"), ("refresh_token", refresh), client])
             .about("refresh"),
         service_form(token, 400, &exchange).about("token exchange"),
-        form(ending, ("POST", "/demo/token-exchange"), 400, &[("subject_token", access)]),
         service_form(("POST", "/introspect"), 200, &[("token", access)]),
         form(ending, ("POST", "/revoke"), 200, &[("token", refresh), client]),
         userinfo(ending, ("GET", "/userinfo"), access),

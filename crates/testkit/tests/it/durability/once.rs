@@ -6,11 +6,16 @@ use symbolon_testkit::{Answer, Browser};
 use super::{Asked, Ending, Row};
 use crate::login::{PASSWORD, Scene, hidden};
 use crate::login_api::passkey::add_first_passkey;
+use crate::login_api::second_factor;
+use crate::second_factor::enrolled;
 
 const OTHER: &str = "other@example.com";
 
 pub(super) fn asked(ending: &Ending) -> Vec<Asked> {
-    let people = vec![registration(ending), new_address(ending), reset(ending), code(ending)];
+    let address = new_address(ending);
+    // It sets the clock forward, so what is short-lived comes after it.
+    let second_factor = second_factor(ending);
+    let people = vec![address, second_factor, registration(ending), reset(ending), code(ending)];
     people.into_iter().chain(email_codes(ending)).chain(passkeys(ending)).collect()
 }
 
@@ -85,9 +90,10 @@ fn reset(ending: &Ending) -> Asked {
 /// RFC 6749 4.1.2: a code is used once, and its replay takes back what it was redeemed for.
 fn code(ending: &Ending) -> Asked {
     let rp = &ending.scene.rp;
-    let (browser, _) = ending.scene.signed_in();
-    let request = rp.authorization_request();
-    let code = browser.get(&request.path()).redirected("code").expect("a code");
+    let (browser, request) = (ending.scene.server.browser(), rp.authorization_request());
+    let page = ending.scene.at_login(&browser, &request);
+    let signed_in = Scene::sign_in(&browser, &page, &ending.scene.demo.email, &ending.scene.demo.password);
+    let code = signed_in.redirected("code").expect("a code: the consent is remembered");
     let form = [
         ("grant_type", "authorization_code"),
         ("code", &*code),
@@ -95,7 +101,7 @@ fn code(ending: &Ending) -> Asked {
         ("redirect_uri", &*rp.redirect_uri),
         ("client_id", &*rp.client_id),
     ];
-    twice(("POST", "/token"), [200, 400], ending.scene.server.browser(), &form)
+    twice(("POST", "/token"), [200, 400], browser, &form)
 }
 
 fn call(browser: &Browser, origin: &str, path: &str, body: &Value) -> Answer {
@@ -141,4 +147,23 @@ fn passkeys(ending: &Ending) -> Vec<Asked> {
         asked.push(call_twice(ending, verify, browser, answer));
     }
     asked
+}
+
+fn second_factor(ending: &Ending) -> Asked {
+    let generator = enrolled(&ending.scene);
+    assert_eq!(ending.mailbox.next().to, OTHER, "whose account has a generator now");
+    // The client asked for it while it was set up.
+    let body = json!({ "settings": { "second_factor": "optional" } });
+    let client = format!("/clients/{}", symbolon_sign_in::demo::CLIENT);
+    assert_eq!(ending.scene.server.admin("PATCH", &client, Some(body)).status, 200);
+    let (browser, asked) = second_factor::asked(&ending.scene);
+    let (origin, path) = (ending.scene.server.issuer.clone(), "/api/auth/second-factor/verify");
+    // Each with a code of its own, so that it is the challenge that was used before.
+    let codes = std::sync::Mutex::new(generator.recovery_codes);
+    Asked::new(("POST", path), &[200, 400], move || {
+        let code = codes.lock().unwrap().pop();
+        let body = json!({ "challengeId": asked["challengeId"], "code": code });
+        call(&browser.copy(), &origin, path, &body)
+    })
+    .about("a challenge is used twice")
 }

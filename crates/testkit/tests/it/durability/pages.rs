@@ -80,7 +80,7 @@ fn sent(ending: &Ending, login: &Answer) -> Vec<Asked> {
         form("/login/passkey", 403, ("credential", "{}")),
         form("/login/passkey-offer", 303, ("later", "true")),
         form("/login/provider", 403, ("provider", "acme")),
-        form("/login/callback/{name}", 303, ("state", "x")),
+        form("/login/callback/{name}", 302, ("state", "x")),
         form("/consent", 303, ("decision", "allow")),
         form("/select-account", 303, ("account", "x")),
     ]

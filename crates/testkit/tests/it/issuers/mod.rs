@@ -4,12 +4,13 @@ mod cookies;
 mod hosts;
 mod isolation;
 mod places;
+mod room;
 mod slash_at_the_end;
 
 use serde_json::json;
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_testkit::{
-    Answer, AuthorizationRequest, Browser, RelyingParty, Signing, TestServer, TokenSet, decode_jwt,
+    Answer, AuthorizationRequest, Browser, Options, RelyingParty, Signing, TestServer, TokenSet, decode_jwt,
 };
 
 /// An issuer with everything that it gives out.
@@ -51,7 +52,11 @@ fn urls(server: &TestServer) -> [String; 3] {
 }
 
 fn start() -> TestServer {
-    let server = TestServer::start();
+    start_with(Options::default())
+}
+
+fn start_with(options: Options) -> TestServer {
+    let server = TestServer::start_with(options);
     let [_, acme, other] = urls(&server);
     for (id, url) in [("acme", acme), ("other", other)] {
         let made = server.admin("POST", "/issuers", Some(json!({ "id": id, "url": url })));

@@ -2,7 +2,7 @@
 
 mod email_code;
 pub(crate) mod passkey;
-mod second_factor;
+pub(crate) mod second_factor;
 
 use serde_json::{Value, json};
 use symbolon_protocol::id::{IssuerId, UserId};

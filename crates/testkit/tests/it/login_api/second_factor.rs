@@ -39,7 +39,7 @@ fn needed(answer: &Answer) -> Value {
 }
 
 /// A browser in which the first factor was proven, and what is asked for there.
-fn asked(scene: &Scene) -> (Browser, Value) {
+pub(crate) fn asked(scene: &Scene) -> (Browser, Value) {
     let browser = scene.server.browser();
     let answer = first_step(scene, &browser, &json!({}));
     assert_eq!(browser.cookie(&session_cookie(&scene.server)), None, "nobody is signed in yet");

@@ -135,7 +135,7 @@ fn evaluate_loop(
 ) -> Result<Evaluated, String> {
     json.push(b'[');
     let begin = json.len();
-    let run = of_names.run(variables, context, &mut |item| {
+    let run = of_names.run(variables, &context(variables), &mut |item| {
         if json.len() > begin {
             json.push(b',');
         }

@@ -5,8 +5,6 @@
 //! interpreter evaluates the condition and the item of the loop for each, and the item is written as it is. What an expression
 //! yields is the same (`expression/tests.rs` compares both), and [`bounds`](super::bounds) bounds it as before.
 
-use std::cell::Cell;
-
 use cel::common::ast::{ComprehensionExpr, Expr, operators};
 use cel::common::types::{CelBool, CelString};
 use cel::common::value::CowVal;
@@ -92,31 +90,38 @@ impl NameLoop {
         Some(Self { names, stages, item: (!is_itself).then(|| append.item.clone()) })
     }
 
-    /// Goes through the names. `each` gets the value of every item.
+    /// Goes through the names. `outside` knows the variables outside of the loop; `each` gets the value of every item.
     pub(super) fn run(
         &self,
         variables: &Variables<'_>,
-        context: impl for<'v> Fn(&'v dyn VariableResolver) -> Context<'v, 'v>,
+        outside: &Context<'_, '_>,
         each: &mut dyn FnMut(Item<'_>) -> Result<(), Failed>,
     ) -> Result<(), Failed> {
-        let round = Round { outside: variables, variable: Cell::new(""), name: Cell::new("") };
-        let context = context(&round);
-        'names: for name in variables.names(self.names) {
-            round.name.set(name);
-            for Stage { variable, condition } in &self.stages {
-                round.variable.set(variable);
-                if let Some(condition) = condition
-                    && !holds(&Value::resolve_val(condition, &context)?)?
-                {
-                    continue 'names;
+        for name in variables.names(self.names) {
+            if self.goes_through(name, outside)? {
+                match &self.item {
+                    None => each(Item::Name(name))?,
+                    Some(item) => {
+                        let variable = self.stages.last().map_or("", |stage| stage.variable.as_str());
+                        let round = Round { variable, name };
+                        each(Item::Value(Value::resolve_val(item, &round.within(outside))?))?;
+                    }
                 }
-            }
-            match &self.item {
-                None => each(Item::Name(name))?,
-                Some(item) => each(Item::Value(Value::resolve_val(item, &context)?))?,
             }
         }
         Ok(())
+    }
+
+    /// Whether every condition holds for a name.
+    fn goes_through(&self, name: &str, outside: &Context<'_, '_>) -> Result<bool, ExecutionError> {
+        for Stage { variable, condition } in &self.stages {
+            let Some(condition) = condition else { continue };
+            let round = Round { variable: variable.as_str(), name };
+            if !holds(&Value::resolve_val(condition, &round.within(outside))?)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 
@@ -151,20 +156,23 @@ fn holds(value: &CowVal<'_, '_>) -> Result<bool, ExecutionError> {
     value.downcast_ref::<CelBool>().map(|flag| *flag.inner()).ok_or_else(unexpected)
 }
 
-/// The variables within a loop: its own, which hides another of the same name, and those outside.
-struct Round<'r, 'a> {
-    outside: &'r Variables<'a>,
-    variable: Cell<&'r str>,
-    name: Cell<&'r str>,
+/// The variable of a loop, in one round of it.
+struct Round<'r> {
+    variable: &'r str,
+    name: &'r str,
 }
 
-impl VariableResolver for Round<'_, '_> {
+impl Round<'_> {
+    /// The variables within the round: its own, which hides another of the same name, and those outside.
+    fn within<'c>(&'c self, outside: &'c Context<'_, '_>) -> Context<'c, 'c> {
+        let mut context: Context<'c, 'c> = outside.new_inner_scope();
+        context.set_variable_resolver(self);
+        context
+    }
+}
+
+impl VariableResolver for Round<'_> {
     fn resolve<'b>(&'b self, variable: &str) -> Option<CowVal<'b, 'b>> {
-        match variable.strip_prefix(self.variable.get()) {
-            Some("") => Some(CowVal::owned(CelString::from(self.name.get()))),
-            // A member of the loop's variable is none of one outside that has the same name.
-            Some(member) if member.starts_with('.') => None,
-            _ => self.outside.resolve(variable),
-        }
+        (variable == self.variable).then(|| CowVal::owned(CelString::from(self.name)))
     }
 }

@@ -3,8 +3,8 @@
 //! The interpreter asks for a variable when it meets its name, `user.email` by that whole name. So a text is borrowed
 //! from the record, and nothing else of the record is looked at. Lists are made once, and only those that are named.
 
-use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use cel::common::types::{CelBool, CelDouble, CelInt, CelList, CelMap, CelMapKey, CelString};
 use cel::common::value::{CowVal, Val};
@@ -19,9 +19,9 @@ use crate::user_claims::role_names;
 /// The variables for the claims of one token.
 pub(super) struct Variables<'a> {
     input: ClaimInput<'a>,
-    groups: OnceCell<CelList<'a>>,
-    roles: OnceCell<CelList<'a>>,
-    scope: OnceCell<CelList<'a>>,
+    groups: OnceLock<CelList<'a>>,
+    roles: OnceLock<CelList<'a>>,
+    scope: OnceLock<CelList<'a>>,
     whole_user: Option<CelMap<'a>>,
 }
 
@@ -50,7 +50,7 @@ impl Names {
 
 impl<'a> Variables<'a> {
     pub(super) fn new(input: ClaimInput<'a>) -> Self {
-        let (groups, roles, scope) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+        let (groups, roles, scope) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
         Self { input, groups, roles, scope, whole_user: None }
     }
 

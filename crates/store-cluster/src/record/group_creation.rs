@@ -16,19 +16,15 @@ use crate::postgres::{Connection, Transaction, column};
 /// Some groups that are not being deleted, each with itself and those above it, up to the topmost.
 const UPWARDS: &str = "
     WITH RECURSIVE up (start, id, parent, depth) AS (
-        SELECT g.id, g.id, g.parent, 1 FROM (SELECT DISTINCT unnest($2::text[]) AS id) AS wanted, LATERAL
-            (SELECT id, parent FROM user_groups WHERE issuer = $1 AND id = wanted.id AND NOT ending OFFSET 0) AS g
+        SELECT id, id, parent, 1 FROM user_groups WHERE issuer = $1 AND id = ANY($2) AND NOT ending
         UNION ALL
         SELECT up.start, g.id, g.parent, up.depth + 1 FROM up, LATERAL
             (SELECT id, parent FROM user_groups WHERE issuer = $1 AND id = up.parent OFFSET 0) AS g
         WHERE up.depth <= $3)
     SELECT start, id FROM up ORDER BY start, depth";
 
-const TAKEN: &str = "
-    SELECT g.id, g.name_key FROM unnest($2::text[], $3::text[]) AS new(id, name_key), LATERAL
-        ((SELECT id, name_key FROM user_groups WHERE issuer = $1 AND id = new.id OFFSET 0)
-         UNION ALL
-         (SELECT id, name_key FROM user_groups WHERE issuer = $1 AND name_key = new.name_key OFFSET 0)) AS g";
+const TAKEN: &str = "SELECT id, name_key FROM user_groups
+    WHERE issuer = $1 AND (id = ANY($2) OR name_key = ANY($3))";
 
 const INSERT: &str = "
     INSERT INTO user_groups (issuer, id, name, name_key, parent, search, created_at, updated_at, document)

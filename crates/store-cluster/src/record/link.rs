@@ -7,7 +7,7 @@ use symbolon_protocol::id::IssuerId;
 use symbolon_store::StoreError;
 use symbolon_store::link::{Link, Linked, Links};
 
-use super::{Records, Written, by_ids, each};
+use super::{Records, Written, each};
 use crate::postgres::{Connection, Transaction, column};
 
 /// Links that one transaction adds or removes.
@@ -50,13 +50,20 @@ impl Found {
     async fn lock(piece: &Piece, transaction: &Transaction<'_>) -> Result<Self, StoreError> {
         let Piece { links, issuer, .. } = piece;
         let (issuer, of_holders, of_held) = (issuer.as_str(), piece.holders(), piece.held());
-        let (table, holder) = (links.table(), links.holder());
+        let (table, holder, held) = (links.table(), links.holder(), links.held());
         let mut found = Self::default();
-        let sql = by_ids::locked(links.holders(), "FOR NO KEY UPDATE");
+        // Every writer locks in the order of the ids, so that writers do not deadlock.
+        let sql = format!(
+            "SELECT id FROM {} WHERE issuer = $1 AND id = ANY($2) ORDER BY id FOR NO KEY UPDATE",
+            links.holders()
+        );
         for row in transaction.all(&sql, &[&issuer, &of_holders]).await? {
             found.holders.insert(column(&row, 0)?, 0);
         }
-        let sql = by_ids::locked(links.things(), "FOR KEY SHARE");
+        let sql = format!(
+            "SELECT id FROM {} WHERE issuer = $1 AND id = ANY($2) ORDER BY id FOR KEY SHARE",
+            links.things()
+        );
         for row in transaction.all(&sql, &[&issuer, &of_held]).await? {
             found.held.insert(column(&row, 0)?);
         }
@@ -68,7 +75,14 @@ impl Found {
                 *number = column::<i64>(&row, 1)?.unsigned_abs();
             }
         }
-        for row in transaction.all(&existing(*links), &[&issuer, &of_holders, &of_held]).await? {
+        // `OFFSET 0` keeps the look-up of one pair as it is, so that it uses the index. A plan that is made while the table
+        // is empty, and kept, may otherwise read all links for every piece.
+        let sql = format!(
+            "SELECT l.{holder}, l.{held} FROM unnest($2::text[], $3::text[]) AS new(holder, held), LATERAL
+                 (SELECT {holder}, {held} FROM {table}
+                  WHERE issuer = $1 AND {holder} = new.holder AND {held} = new.held OFFSET 0) AS l"
+        );
+        for row in transaction.all(&sql, &[&issuer, &of_holders, &of_held]).await? {
             found.links.insert(Link { holder: column(&row, 0)?, held: column(&row, 1)? });
         }
         Ok(found)
@@ -90,16 +104,6 @@ impl Found {
         self.links.insert(row.clone());
         Linked::Added
     }
-}
-
-/// Which links of some pairs exist: each by the index, as in [`by_ids`].
-pub(super) fn existing(links: Links) -> String {
-    let (table, holder, held) = (links.table(), links.holder(), links.held());
-    format!(
-        "SELECT l.{holder}, l.{held} FROM unnest($2::text[], $3::text[]) AS new(holder, held), LATERAL
-             (SELECT {holder}, {held} FROM {table}
-              WHERE issuer = $1 AND {holder} = new.holder AND {held} = new.held OFFSET 0) AS l"
-    )
 }
 
 async fn add(piece: Arc<Piece>, mut connection: Connection) -> Written<Vec<Linked>> {

@@ -7,7 +7,6 @@
 mod audit;
 mod audit_size;
 mod authenticators;
-mod by_ids;
 mod client;
 mod consent;
 mod delivery;

@@ -10,14 +10,14 @@ use symbolon_store::columns::NamedColumns;
 use symbolon_store::port::RoleCreation;
 
 use super::entitlement_count::{add, lock, number};
-use super::{Written, by_ids, each};
+use super::{Written, each};
 use crate::postgres::{Connection, Transaction, column};
 
-/// Each by the index, as in [`by_ids`].
+const CLIENTS: &str = "SELECT id FROM clients WHERE issuer = $1 AND id = ANY($2) ORDER BY id FOR KEY SHARE";
+const IDS_TAKEN: &str = "SELECT id FROM roles WHERE issuer = $1 AND id = ANY($2)";
 const NAMES_TAKEN: &str = "SELECT r.client_id, r.name_key
-    FROM unnest($2::text[], $3::text[]) AS new(client_id, name_key), LATERAL
-        (SELECT client_id, name_key FROM roles
-         WHERE issuer = $1 AND client_id = new.client_id AND name_key = new.name_key OFFSET 0) AS r";
+    FROM unnest($2::text[], $3::text[]) AS new(client_id, name_key)
+    JOIN roles r ON r.issuer = $1 AND r.client_id = new.client_id AND r.name_key = new.name_key";
 
 const INSERT: &str = "
     INSERT INTO roles (issuer, id, client_id, name, name_key, search, created_at, updated_at, document)
@@ -46,9 +46,8 @@ impl Known {
         let room = MOST_ROLES.saturating_sub(lock(issuer, transaction).await?.roles);
         let (ids, owners) = (each(rows, |row| row.id.as_str()), each(rows, |row| row.owner.as_str()));
         let names = each(rows, |row| row.key.as_str());
-        let clients =
-            transaction.all(&by_ids::locked("clients", "FOR KEY SHARE"), &[&issuer, &owners]).await?;
-        let ids = transaction.all(&by_ids::found("roles", "id", "TRUE"), &[&issuer, &ids]).await?;
+        let clients = transaction.all(CLIENTS, &[&issuer, &owners]).await?;
+        let ids = transaction.all(IDS_TAKEN, &[&issuer, &ids]).await?;
         let names = transaction.all(NAMES_TAKEN, &[&issuer, &owners, &names]).await?;
         let name = |row| Ok::<_, StoreError>((column(row, 0)?, column(row, 1)?));
         Ok(Self {

@@ -16,7 +16,7 @@ use super::listing::Listing;
 use super::text::{TEXT_FORM, looked_up_as};
 use super::user_attribute::{self, has_attributes};
 use super::user_row::UserRow;
-use super::{Written, by_ids, millis};
+use super::{Written, millis};
 use crate::postgres::{Connection, Transaction, column};
 use crate::{ClusterStore, from_document};
 
@@ -304,8 +304,9 @@ impl Users for ClusterStore {
         users: &[UserId],
     ) -> Result<Vec<Option<PasswordHash>>, StoreError> {
         let ids: Vec<&str> = users.iter().map(UserId::as_str).collect();
-        let sql = by_ids::found("users", "id, password", "password IS NOT NULL");
-        let rows = self.records.all(StoreKind::User, &sql, &[&issuer.as_str(), &ids]).await?;
+        let sql =
+            "SELECT id, password FROM users WHERE issuer = $1 AND id = ANY($2) AND password IS NOT NULL";
+        let rows = self.records.all(StoreKind::User, sql, &[&issuer.as_str(), &ids]).await?;
         let mut hashes = HashMap::with_capacity(rows.len());
         for row in &rows {
             hashes.insert(column::<&str>(row, 0)?, column::<String>(row, 1)?);

@@ -1,5 +1,7 @@
 //! Secrets that come as digests, from an export of another installation.
 
+use symbolon_crypto::encoding;
+
 use super::*;
 
 const SECRET: &str = "a-secret+that=is/long%enough-to-keep";

@@ -12,6 +12,7 @@ mod dry_run;
 mod expression;
 mod form;
 mod name;
+mod name_loop;
 mod set;
 mod source;
 mod variables;

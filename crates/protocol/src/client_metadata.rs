@@ -33,7 +33,7 @@ use crate::settings::{ClientOverrides, LONGEST_LIFE};
 use crate::time::Timestamp;
 use crate::unknown_member::{self, Members};
 
-pub use secrets::regenerate_secret;
+pub use secrets::{regenerate_secret, secret_digests};
 pub use settings::is_below_default;
 
 /// A JSON object of metadata.
@@ -257,10 +257,10 @@ fn build(
     let client_id = client_id(doc, current, random)?;
     let method = take(doc, "token_endpoint_auth_method")?.unwrap_or_default();
     let grant_types = grant_types::read(doc, method)?;
-    let given = take::<SecretString>(doc, "client_secret")?;
+    let given = secrets::Given::read(doc)?;
     let own = current.map(|client| client.client_secrets.live(now)).unwrap_or_default();
     let redirect_uri_forms = redirect_uris::forms(doc)?;
-    let too_short = secrets::too_short(given.as_ref()).map(Warning::ShortSecret);
+    let too_short = given.too_short().map(Warning::ShortSecret);
     let warnings =
         too_short.into_iter().chain(redirect_uri_forms.iter().copied().map(Warning::Form)).collect();
     let (client_secrets, client_secret) = secrets::secrets(method, given, own, key, now, random)?;

@@ -60,14 +60,36 @@ impl ClientSecret {
     pub fn new(secret: &SecretString, key: &HmacKey, now: Timestamp, random: &dyn Random) -> Self {
         let (plain, is_keyed) = (secret_digest(secret.expose()), secret.expose().len() < LONG);
         Self {
-            // Starts with a letter, so that no id looks like a command-line option.
-            id: format_smolstr!("s{}", random::base64url::<6>(random)),
+            id: drawn_id(random),
             digest: if is_keyed { keyed(&plain, key) } else { plain },
             is_keyed,
             created_at: Some(now),
             expires_at: None,
             last_used_at: None,
         }
+    }
+
+    /// A secret that another installation drew, of which only the SHA-256 is known. So short secrets, whose digests are made
+    /// with an issuer's key, cannot be moved like this.
+    pub fn of_digest(
+        sha256: [u8; 32],
+        expires_at: Option<Timestamp>,
+        now: Timestamp,
+        random: &dyn Random,
+    ) -> Self {
+        Self {
+            id: drawn_id(random),
+            digest: SecretDigest(sha256),
+            is_keyed: false,
+            created_at: Some(now),
+            expires_at,
+            last_used_at: None,
+        }
+    }
+
+    /// The SHA-256 of the secret, if that is what is kept.
+    pub fn sha256(&self) -> Option<&[u8; 32]> {
+        (!self.is_keyed).then_some(&self.digest.0)
     }
 
     /// Whether it authenticates at this time.
@@ -88,6 +110,11 @@ impl ClientSecret {
         let is_due = self.last_used_at.is_none_or(|noted| now.since(noted) >= USE_NOTED_EVERY);
         is_due.then(|| self.id.clone())
     }
+}
+
+/// An id that starts with a letter, so that it never looks like a command-line option.
+fn drawn_id(random: &dyn Random) -> SmolStr {
+    format_smolstr!("s{}", random::base64url::<6>(random))
 }
 
 fn keyed(plain: &SecretDigest, key: &HmacKey) -> SecretDigest {

@@ -163,6 +163,8 @@ events! {
     LogoutGivenUp => "logout.given_up", true;
     /// All users were read with the hashes of their passwords.
     PasswordHashesExported => "user.password_hashes_exported", true;
+    /// All clients were read with the digests of their secrets.
+    SecretDigestsExported => "client.secret_digests_exported", true;
     /// Somebody called the admin API with a wrong secret.
     AdminRefused => "admin.refused", true;
     /// A request was refused. Under a flood only some have records.

@@ -17,6 +17,7 @@ mod commit_gate;
 pub mod cost;
 pub mod drill;
 pub mod fuzz;
+mod group_claims;
 pub mod instructions;
 mod key_pool;
 mod relying_party;

@@ -7,8 +7,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::{Map, Value};
 use symbolon_protocol::client::Client;
+use symbolon_protocol::client_metadata;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::UserId;
+use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::{PasswordHash, User};
 use symbolon_store::StoreError;
 use symbolon_store::port::UserFilter;
@@ -33,6 +35,14 @@ pub(super) const PASSWORD_HASHES: Parameter = Parameter {
     name: "password_hashes",
     kind: "boolean",
     about: "Adds `password_hash`, from which weak passwords can be guessed. Recorded in the audit log.",
+};
+
+/// The query parameter that adds the digests of client secrets.
+pub(super) const SECRET_DIGESTS: Parameter = Parameter {
+    name: "secret_digests",
+    kind: "boolean",
+    about: "Adds `client_secret_digests`, with which another installation knows the clients' secrets of 32 characters or more. \
+            Recorded in the audit log.",
 };
 
 /// `GET /users/export`.
@@ -103,19 +113,36 @@ fn with_hash(mut view: Map<String, Value>, hash: Option<&PasswordHash>) -> Value
     Value::Object(view)
 }
 
-/// `GET /clients/export`. Client secrets are stored as digests and are not exported.
+/// `GET /clients/export`. Secrets are stored as digests, and these are sent only where they are asked for, which is recorded
+/// before the first one is.
 pub(super) async fn clients(call: Call) -> Answer {
+    let with_digests = call.query(SECRET_DIGESTS.name)?.unwrap_or(false);
+    if with_digests {
+        call.audit(Event::SecretDigestsExported, Concerns::default(), ChangedFields::none());
+        call.audited().await?;
+    }
     let (sender, receiver) = mpsc::channel(WAITING);
     tokio::spawn(async move {
         let mut after = None;
         loop {
             let found = call.app.store.next_clients(call.id(), after.as_ref(), AT_ONCE).await;
-            let view = |client: &Arc<Client>| client_operations::view(&call, client);
+            let view = |client: &Arc<Client>| {
+                let shown = client_operations::view(&call, client);
+                if with_digests { with_secret_digests(shown, client, call.now()) } else { shown }
+            };
             let Some(clients) = sent(&sender, found, view).await else { break };
             after = clients.last().map(|client| client.client_id.clone());
         }
     });
     Ok(stream::response(receiver))
+}
+
+fn with_secret_digests(mut view: Value, client: &Client, now: Timestamp) -> Value {
+    let digests = client_metadata::secret_digests(client, now);
+    if let Some(members) = view.as_object_mut().filter(|_| !digests.is_empty()) {
+        members.insert("client_secret_digests".to_owned(), Value::Array(digests));
+    }
+    view
 }
 
 /// Sends a chunk. Returns its records if more may follow. If the store fails, the response is aborted, so that it

@@ -68,7 +68,8 @@ fn of_users_and_clients() -> Vec<Operation> {
             .answers(200, reference("ExportedUser"))
             .streamed(),
         Operation::get("/clients/export", "Lists every client, a line each", export::clients)
-            .answers(200, reference("Client"))
+            .query(&[export::SECRET_DIGESTS])
+            .answers(200, reference("ExportedClient"))
             .streamed(),
     ]
 }

@@ -3,19 +3,83 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use symbolon_crypto::digest::HmacKey;
+use symbolon_crypto::encoding;
 use symbolon_crypto::random::{self, Random};
 use symbolon_crypto::secret::SecretString;
 
-use super::{Registration, invalid, later};
+use super::{Registration, invalid, later, take};
 use crate::client::{Client, TokenEndpointAuthMethod};
 use crate::client_secret::{ClientSecret, ClientSecrets, DIFFERENT_CHARACTERS, LONG, SHORTEST};
 use crate::error::OAuthError;
 use crate::refusal::Reason;
 use crate::time::Timestamp;
+use crate::unknown_member::Members;
 
 /// The longest secret.
 const MAX_SECRET: usize = 512;
+
+/// The member with the digests of secrets that another installation drew: the application goes on with what it has.
+const DIGESTS: &str = "client_secret_digests";
+
+/// The most digests: as many secrets as can be alive.
+const MOST_DIGESTS: usize = 2;
+
+/// The digest of a secret, as an export writes it and a registration takes it.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DigestRecord {
+    /// The SHA-256 of the secret, in base64url.
+    sha256: String,
+    /// From when on the secret is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expires_at: Option<Timestamp>,
+}
+
+/// What a registration says of the client's secrets.
+pub(super) struct Given {
+    secret: Option<SecretString>,
+    /// Of secrets, with their ends.
+    digests: Vec<([u8; 32], Option<Timestamp>)>,
+}
+
+impl Given {
+    pub(super) fn read(doc: &mut Members) -> Result<Self, OAuthError> {
+        let secret = take::<SecretString>(doc, "client_secret")?;
+        let records = take::<Vec<DigestRecord>>(doc, DIGESTS)?.unwrap_or_default();
+        if records.len() > MOST_DIGESTS || (secret.is_some() && !records.is_empty()) {
+            return Err(invalid(DIGESTS, "has two digests at most, and none beside client_secret"));
+        }
+        let digest = |record: DigestRecord| {
+            let sha256 = encoding::decode_array(&record.sha256);
+            let sha256 = sha256.map_err(|_| invalid(DIGESTS, "are not SHA-256 in base64url"))?;
+            Ok((sha256, record.expires_at))
+        };
+        Ok(Self { secret, digests: records.into_iter().map(digest).collect::<Result<_, OAuthError>>()? })
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.secret.is_none() && self.digests.is_empty()
+    }
+
+    /// The length of a secret that was given and is shorter than it should be.
+    pub(super) fn too_short(&self) -> Option<usize> {
+        self.secret.as_ref().map(|secret| secret.expose().len()).filter(|length| *length < LONG)
+    }
+}
+
+/// The digests of a client's live secrets, as a registration takes them: those of at least [`LONG`] characters, because what is
+/// kept of a shorter one depends on a key of the issuer.
+pub fn secret_digests(client: &Client, now: Timestamp) -> Vec<Value> {
+    let record = |secret: &ClientSecret| {
+        let record =
+            DigestRecord { sha256: encoding::encode(secret.sha256()?), expires_at: secret.expires_at };
+        serde_json::to_value(record).ok()
+    };
+    client.client_secrets.live(now).iter().filter_map(record).collect()
+}
 
 /// The client with a new secret. The newest of its live secrets stays alive beside the new one for `keep_old`, so that the
 /// application can be given the new one in between; zero ends it at once. No other secret stays.
@@ -51,19 +115,25 @@ fn uses_secret(method: TokenEndpointAuthMethod) -> bool {
 /// The secrets to store, and the one to show if it is new. `own` are those that the client has and that are alive.
 pub(super) fn secrets(
     method: TokenEndpointAuthMethod,
-    given: Option<SecretString>,
+    given: Given,
     own: ClientSecrets,
     key: &HmacKey,
     now: Timestamp,
     random: &dyn Random,
 ) -> Result<(ClientSecrets, Option<SecretString>), OAuthError> {
     if !uses_secret(method) {
-        return match given {
-            Some(_) => Err(invalid("client_secret", "is not used by this token_endpoint_auth_method")),
-            None => Ok((ClientSecrets::default(), None)),
+        return match given.is_nothing() {
+            false => Err(invalid("client_secret", "is not used by this token_endpoint_auth_method")),
+            true => Ok((ClientSecrets::default(), None)),
         };
     }
-    let secret = match given {
+    let digests = given.digests.into_iter();
+    let known = digests.map(|(sha256, end)| ClientSecret::of_digest(sha256, end, now, random));
+    let known: Vec<ClientSecret> = known.filter(|secret| secret.is_live(now)).collect();
+    if !known.is_empty() {
+        return Ok((ClientSecrets::from(known), None));
+    }
+    let secret = match given.secret {
         Some(secret) => {
             check_given(secret.expose())?;
             secret
@@ -89,11 +159,6 @@ fn check_given(text: &str) -> Result<(), OAuthError> {
         return Err(invalid("client_secret", why));
     }
     Ok(())
-}
-
-/// The length of a secret that was given and is shorter than it should be.
-pub(super) fn too_short(given: Option<&SecretString>) -> Option<usize> {
-    given.map(|secret| secret.expose().len()).filter(|length| *length < LONG)
 }
 
 /// A new secret: 256 random bits after a prefix by which scanners find leaked secrets.

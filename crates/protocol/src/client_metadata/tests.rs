@@ -1,5 +1,6 @@
 mod changes;
 mod members;
+mod secret_digests;
 mod settings;
 
 use std::sync::LazyLock;

@@ -1,5 +1,5 @@
 //! Background jobs: adjust the clock, follow changes in the store, deliver mail, end sessions whose time is over, delete expired
-//! records, rotate keys, write and trim the audit log.
+//! records, rotate keys, write and trim the audit log. One runs only once: it tells which clients are less protected than by default.
 //!
 //! Timers only start a job. What it does is decided by the injected clock.
 
@@ -8,6 +8,7 @@ mod deliveries;
 mod follow;
 mod keys;
 mod session_ends;
+mod weak_clients;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -63,6 +64,8 @@ pub fn spawn(app: Arc<App>, clock: Option<Arc<SystemClock>>, stopping: watch::Re
         async move { app.follow(&changed).await }
     }));
     tasks.spawn(deliveries::run(Arc::clone(&app), stopping.clone()));
+    let (of_job, until) = (Arc::clone(&app), stopping.clone());
+    tasks.spawn(async move { weak_clients::tell(&of_job, until).await });
     let on = |period, job: fn(Arc<App>) -> Boxed| {
         let (app, stopping) = (Arc::clone(&app), stopping.clone());
         every(period, stopping, move || job(Arc::clone(&app)))

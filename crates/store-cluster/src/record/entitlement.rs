@@ -57,3 +57,6 @@ impl ClusterStore {
         Ok(found.unwrap_or_default())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -75,9 +75,12 @@ impl Found {
                 *number = column::<i64>(&row, 1)?.unsigned_abs();
             }
         }
+        // `OFFSET 0` keeps the look-up of one pair as it is, so that it uses the index. A plan that is made while the table
+        // is empty, and kept, may otherwise read all links for every piece.
         let sql = format!(
-            "SELECT l.{holder}, l.{held} FROM unnest($2::text[], $3::text[]) AS new(holder, held)
-             JOIN {table} l ON l.issuer = $1 AND l.{holder} = new.holder AND l.{held} = new.held"
+            "SELECT l.{holder}, l.{held} FROM unnest($2::text[], $3::text[]) AS new(holder, held), LATERAL
+                 (SELECT {holder}, {held} FROM {table}
+                  WHERE issuer = $1 AND {holder} = new.holder AND {held} = new.held OFFSET 0) AS l"
         );
         for row in transaction.all(&sql, &[&issuer, &of_holders, &of_held]).await? {
             found.links.insert(Link { holder: column(&row, 0)?, held: column(&row, 1)? });

@@ -29,7 +29,7 @@ pub(super) const END: &str = "end";
 
 /// The listings, in the order of the file.
 const LISTINGS: [(&str, Kind, &str); 6] = [
-    ("client", Kind::Client, "/clients/export"),
+    ("client", Kind::Client, "/clients/export?secret_digests=true"),
     ("role", Kind::Role, "/roles/export"),
     ("group", Kind::Group, "/groups/export"),
     ("user", Kind::User, "/users/export?password_hashes=true"),
@@ -49,11 +49,12 @@ pub(super) fn command() -> Command {
         Command::new("export")
             .about("Write users with their password hashes, groups, roles, clients and settings, a line each")
             .after_help(
-                "`symbolon import symbolon FILE` reads it back. It has neither keys, sessions and tokens nor the secrets of \
-                 clients: `symbolon backup` has them.",
+                "`symbolon import symbolon FILE` reads it back. Applications go on with the secrets that they have, unless these \
+                 are shorter than 32 characters. It has neither keys, sessions, tokens and consents nor passkeys, second factors \
+                 and identities at other providers: `symbolon backup` has them.",
             )
             .arg(file.help("A new file that only its owner may read; without it, standard output"))
-            .arg(without.help("Leave the hashes of passwords out")),
+            .arg(without.help("Leave the hashes of passwords and of client secrets out")),
     )
 }
 
@@ -87,8 +88,10 @@ fn write(api: &Api, with_hashes: bool, out: &mut dyn Write) -> Result<u64, Comma
     let mut settings = api.ask(Method::GET, "/settings", None)?;
     line(out, SETTINGS, &settings.get_mut("settings").map(Value::take).unwrap_or_default())?;
     let mut records = 0;
-    for (name, kind, path) in LISTINGS {
-        let path = if kind == Kind::User && !with_hashes { "/users/export" } else { path };
+    for (name, _, path) in LISTINGS {
+        // The query asks for the hashes.
+        let bare = path.split_once('?').map_or(path, |(bare, _)| bare);
+        let path = if with_hashes { path } else { bare };
         api.read_lines(path, &mut |record| {
             records += 1;
             line(out, name, &record)

@@ -214,8 +214,16 @@ fn warns(place: &Place) {
 fn what_is_accepted_although_it_is_weak_is_warned_of() {
     warns(&Place::new());
     let place = Place::new();
-    let _server = place.serve(&[]);
+    let server = place.serve(&[]);
     warns(&place);
+    // The log of the server has each as a line of its own, which names the client.
+    let log = server.into_log();
+    for warned in ["client_secret has 16 characters", "redirect_uri_forms allows http_private_host"] {
+        let lines = log.iter().filter(|line| line.contains("WARN") && line.contains(warned));
+        let lines: Vec<&String> = lines.filter(|line| line.contains("moved")).collect();
+        assert_eq!(lines.len(), 1, "{warned}: {log:?}");
+    }
+    assert!(!log.iter().any(|line| line.contains("kT4w")), "{log:?}");
 }
 
 #[test]

@@ -201,6 +201,9 @@ fn a_pkce_setting_below_the_default_is_told_at_the_start_and_when_a_client_is_sa
     assert!(told(&log, &["the client has pkce=optional", "http://issuer.test", &lax]), "{log:?}");
     assert!(!told(&log, &[&usual]), "{log:?}");
     assert!(told(&log, &["the issuer has pkce=optional", "http://issuer.test"]), "{log:?}");
-    let log = place.serve(&[]).into_log();
+    // A later start says it again, of the issuer and of its clients.
+    let log = place.serve(&[]).into_log_with("clients have pkce=optional");
     assert!(told(&log, &["the issuer has pkce=optional", "http://issuer.test"]), "{log:?}");
+    assert!(told(&log, &["clients have pkce=optional", "http://issuer.test", &lax]), "{log:?}");
+    assert!(!told(&log, &[&usual]), "{log:?}");
 }

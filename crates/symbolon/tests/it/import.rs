@@ -6,13 +6,12 @@ use crate::passwords::{serve, signs_in};
 use crate::place::Place;
 
 /// Of the password that [`signs_in`] types. By Python's bcrypt, hashlib and cryptography, and by Django.
-pub(crate) const BCRYPT: &str = "$2b$04$GNYcPjgmT/EMJGiKncV6Vu6YoG5lfrbtsV1.YJsLTB1xr2YyeGr8S";
-pub(crate) const DJANGO: &str =
-    "pbkdf2_sha256$1000$seasalt0123456789abcd$HY62XieXM90MMTi5ATfPxiZ8Bhvfx2LAiP5A5cP2kdE=";
-pub(crate) const FIREBASE: &str =
+const BCRYPT: &str = "$2b$04$GNYcPjgmT/EMJGiKncV6Vu6YoG5lfrbtsV1.YJsLTB1xr2YyeGr8S";
+const DJANGO: &str = "pbkdf2_sha256$1000$seasalt0123456789abcd$HY62XieXM90MMTi5ATfPxiZ8Bhvfx2LAiP5A5cP2kdE=";
+const FIREBASE: &str =
     "ibs9huSHr0fFYD4PLTsikxBnkIXlLRQynAeI/geb0SmdMbEgVIiHq3qlwOEwuyW14MMdJfh2DzU9WUV1oOmHqA==";
 /// As Firebase's console shows it.
-pub(crate) const HASH_CONFIG: &str = "hash_config {\n  algorithm: SCRYPT,\n  base64_signer_key: \
+const HASH_CONFIG: &str = "hash_config {\n  algorithm: SCRYPT,\n  base64_signer_key: \
                            jxspr8Ki0RYycVU8zykbdLGjFQ3McFUH0uiiTvC8pVMXAn210wjLNmdZJzxUECKbm0QsEmYUSDzZvpjeJ9WmXA==,\n  \
                            base64_salt_separator: Bw==,\n  rounds: 8,\n  mem_cost: 10,\n}\n";
 
@@ -143,6 +142,16 @@ fn a_file_that_is_not_there_or_of_another_kind_is_told_before_anything_is_done()
     assert!(!place.path("data").exists(), "no store was made");
 }
 
+/// Argon2id with the parameters and in the form of Keycloak 24 and later, but cheaper.
+fn argon2() -> Value {
+    let secret = json!({
+        "value": "sgqvG9e1meEjPt7U6pOk2MeiA9OdLmBat/uqc0+5aAs=", "salt": "jFGqVep9T+ldK2XMOaeUMg==", "additionalParameters": {},
+    });
+    let parameters = json!({ "hashLength": ["32"], "memory": ["64"], "type": ["id"], "version": ["1.3"], "parallelism": ["1"] });
+    let data = json!({ "hashIterations": 2, "algorithm": "argon2", "additionalParameters": parameters });
+    json!({ "type": "password", "secretData": secret.to_string(), "credentialData": data.to_string() })
+}
+
 /// Django's hash as Keycloak stores the same.
 fn keycloak(place: &Place) {
     let hash = DJANGO.rsplit_once('$').unwrap().1;
@@ -170,6 +179,7 @@ fn keycloak(place: &Place) {
             user("k1", json!({ "groups": ["/IT/Ops"], "realmRoles": ["boss"], "attributes": { "team": ["x"] } })),
             user("k2", json!({ "enabled": false })),
             user("k3", json!({ "email": "K1@keycloak.example" })),
+            user("k4", json!({ "credentials": [argon2()] })),
         ],
         "clients": [
             { "clientId": "account" },
@@ -188,7 +198,7 @@ fn a_realm_of_keycloak_comes_in_whole_and_may_come_again() {
     let dry = partly(&place, &["keycloak", "realm.json", "--dry-run"]);
     assert_eq!(
         (counts(&dry), of_kind(&dry, "groups"), of_kind(&dry, "clients")),
-        ([2, 0, 1], [2, 0, 0], [1, 0, 0]),
+        ([3, 0, 1], [2, 0, 0], [1, 0, 0]),
         "{dry}"
     );
     assert!(
@@ -198,7 +208,7 @@ fn a_realm_of_keycloak_comes_in_whole_and_may_come_again() {
 
     let report = partly(&place, &["keycloak", "realm.json"]);
     for (kind, wanted) in [
-        ("users", [2, 0, 1]),
+        ("users", [3, 0, 1]),
         ("groups", [2, 0, 0]),
         ("roles", [3, 0, 0]),
         ("memberships", [1, 0, 0]),
@@ -207,6 +217,7 @@ fn a_realm_of_keycloak_comes_in_whole_and_may_come_again() {
         assert_eq!(of_kind(&report, kind), wanted, "{kind}: {report}");
     }
     assert!(signs_in(&place, "k1@keycloak.example") && !signs_in(&place, "k2@keycloak.example"));
+    assert!(signs_in(&place, "k4@keycloak.example"), "Argon2");
     let (status, held) = place.admin("GET", "/users/id-k1/entitlements", "");
     let names = |member: &str| -> Vec<String> {
         let all = held["entitlements"][member].as_array().unwrap();
@@ -217,14 +228,19 @@ fn a_realm_of_keycloak_comes_in_whole_and_may_come_again() {
         (200, vec!["IT".into(), "Ops".into()], vec!["boss".into(), "editor".into(), "reader".into()])
     );
     // The secret that the application has goes on.
-    let form = "grant_type=client_credentials&client_id=wiki&client_secret=0123456789abcdef0123456789abcdef";
-    assert_eq!(place.form("/token", form).0, 200);
+    assert_eq!(authenticates(&place), 200);
 
     let again = partly(&place, &["keycloak", "realm.json"]);
     for kind in ["users", "groups", "roles", "clients", "memberships", "given_roles"] {
         let [created, existing, _] = of_kind(&again, kind);
         assert!(created == 0 && existing > 0, "{kind}: {again}");
     }
+}
+
+/// The status with which the client `wiki` is answered.
+fn authenticates(place: &Place) -> u16 {
+    let form = "grant_type=client_credentials&client_id=wiki&client_secret=0123456789abcdef0123456789abcdef";
+    place.form("/token", form).0
 }
 
 #[test]
@@ -243,9 +259,20 @@ fn what_is_exported_is_read_back() {
         );
         let bare = from.run(&["export", "--without-hashes"]).good();
         assert!(bare.contains("id-k1") && !bare.contains("password_hash"), "{bare}");
-        from.run(&["audit", "search", "--event", "user.password_hashes_exported"]).good();
+        assert!(bare.contains("wiki") && !bare.contains("client_secret_digests"), "{bare}");
+        for event in ["user.password_hashes_exported", "client.secret_digests_exported"] {
+            from.run(&["audit", "search", "--event", event]).good();
+        }
     }
     let text = std::fs::read_to_string(from.path("all.ndjson")).unwrap();
+    // What docs/setup/moving-in.md says is in it, and nothing else.
+    let kinds: std::collections::BTreeSet<String> = text
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Map<String, Value>>(line).unwrap())
+        .flat_map(|line| line.keys().cloned().collect::<Vec<_>>())
+        .collect();
+    let told = ["client", "end", "export", "given_role", "group", "membership", "role", "settings", "user"];
+    assert_eq!(kinds.iter().map(String::as_str).collect::<Vec<_>>(), told);
     let mode = std::os::unix::fs::PermissionsExt::mode(
         &std::fs::metadata(from.path("all.ndjson")).unwrap().permissions(),
     );
@@ -257,17 +284,18 @@ fn what_is_exported_is_read_back() {
     let _server = to.serve(&[]);
     // Without the settings the attribute is not defined: the user comes in without it, and it is named.
     let first = to.run(&["import", "symbolon", "all.ndjson", "--json"]).json();
-    assert_eq!((of_kind(&first, "users"), of_kind(&first, "given_roles")), ([2, 0, 0], [3, 0, 0]), "{first}");
+    assert_eq!((of_kind(&first, "users"), of_kind(&first, "given_roles")), ([3, 0, 0], [3, 0, 0]), "{first}");
     let part = |report: &Value, part: &str| {
         report["not_taken"].as_array().unwrap().iter().any(|it| it["part"] == part)
     };
-    assert!(part(&first, "attributes.team") && part(&first, "client_secret"), "{first}");
+    assert!(part(&first, "attributes.team") && !part(&first, "client_secret"), "{first}");
+    assert_eq!(authenticates(&to), 200, "the application goes on with its secret");
     assert!(signs_in(&to, "k1@keycloak.example"));
-    // A repeat draws no secrets, and says nothing of any.
+    // A repeat changes nothing.
     let second = to.run(&["import", "symbolon", "all.ndjson", "--json", "--settings"]).json();
-    assert_eq!((of_kind(&second, "users"), of_kind(&second, "groups")), ([0, 2, 0], [0, 2, 0]), "{second}");
-    assert!(!part(&second, "client_secret"), "{second}");
-    // But for times, versions and the secrets of clients, a copy exports the same.
+    assert_eq!((of_kind(&second, "users"), of_kind(&second, "groups")), ([0, 3, 0], [0, 2, 0]), "{second}");
+    assert_eq!((part(&second, "client_secret"), authenticates(&to)), (false, 200), "{second}");
+    // But for times and versions, a copy exports the same.
     let whole = Place::new();
     write(&whole, "all.ndjson", &text);
     for more in [&["--dry-run"][..], &[]] {
@@ -275,7 +303,7 @@ fn what_is_exported_is_read_back() {
         let report = whole.run(&arguments).json();
         assert_eq!(
             (of_kind(&report, "users"), part(&report, "attributes.team")),
-            ([2, 0, 0], false),
+            ([3, 0, 0], false),
             "{report}"
         );
     }
@@ -290,6 +318,7 @@ fn what_is_exported_is_read_back() {
                 let record = record.as_object_mut().unwrap();
                 record.remove("created_at");
                 record.remove("updated_at");
+                // Its ids, and when each was used; the digests are compared.
                 record.remove("client_secrets");
                 // The first sign-in replaced the hash.
                 record.remove("password_hash");

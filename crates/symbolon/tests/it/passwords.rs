@@ -16,7 +16,12 @@ const AUTHORIZE: &str = "/authorize?client_id=app&response_type=code&scope=openi
 
 /// A running server, and a client to sign in at.
 pub(crate) fn serve(place: &Place) -> Server {
-    let server = place.serve(&[]);
+    serve_with(place, &[])
+}
+
+/// The same with settings.
+pub(crate) fn serve_with(place: &Place, with: &[(&str, &str)]) -> Server {
+    let server = place.serve(with);
     let client = ["client", "create", "--name", "App", "--client-id", "app"];
     place.run(&[&client[..], &["--redirect-uri", "https://a.example/cb"]].concat()).good();
     server
@@ -24,13 +29,18 @@ pub(crate) fn serve(place: &Place) -> Server {
 
 /// Whether the password signs the user in.
 pub(crate) fn signs_in(place: &Place, email: &str) -> bool {
-    let browser = Browser::new(&format!("http://{}", place.listen()));
+    signs_in_at(&format!("http://{}", place.listen()), email, PASSWORD)
+}
+
+/// Whether a password signs a user in at a server.
+pub(crate) fn signs_in_at(url: &str, email: &str, password: &str) -> bool {
+    let browser = Browser::new(url);
     let to_login = browser.get(AUTHORIZE).location();
     let page = browser.get(to_login.strip_prefix("http://issuer.test").unwrap_or(&to_login));
     let hidden = |name| page.field(name).unwrap();
     let (transaction, csrf_token) = (hidden("transaction"), hidden("csrf_token"));
     let form = [("transaction", &*transaction), ("csrf_token", &csrf_token), ("username", email)];
-    let answer = browser.post("/login", &[&form[..], &[("password", PASSWORD)]].concat());
+    let answer = browser.post("/login", &[&form[..], &[("password", password)]].concat());
     assert!(matches!(answer.status, 303 | 403), "{answer:?}");
     answer.status == 303
 }

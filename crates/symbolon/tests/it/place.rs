@@ -204,6 +204,17 @@ impl Server {
         self.log.iter().collect()
     }
 
+    /// Waits for a line with this text, and stops the server; all that it logged.
+    pub(crate) fn into_log_with(self, text: &str) -> Vec<String> {
+        let mut lines: Vec<String> = Vec::new();
+        while !lines.last().is_some_and(|line| line.contains(text)) {
+            let line = self.log.recv();
+            lines.push(line.unwrap_or_else(|_| panic!("the server ended before it logged {text:?}")));
+        }
+        lines.extend(self.into_log());
+        lines
+    }
+
     /// Returns when the server has logged a line with this text.
     pub(crate) fn wait_for_log(&self, text: &str) {
         let seen = self.log.iter().any(|line| line.contains(text));

@@ -7,6 +7,7 @@
 //! runs it.
 
 mod background;
+mod claims;
 mod figures;
 mod footprint;
 mod node;
@@ -29,6 +30,7 @@ use symbolon_loadtest::seed::SeedOptions;
 use symbolon_store_cluster::engines::Engines;
 
 pub use background::Background;
+pub use claims::{ClaimsOptions, ClaimsReport, MOST_US, measure_claims};
 pub use figures::Figures;
 pub use planning::{PlanningOptions, measure_costs};
 pub use report::{Cell, CostReport, LIMIT_US};

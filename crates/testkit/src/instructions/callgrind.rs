@@ -10,7 +10,7 @@ use symbolon_loadtest::process::Server;
 use symbolon_loadtest::{LoadtestError, Target, free_pair};
 use tempfile::TempDir;
 
-use crate::browser::Browser;
+use crate::group_claims::GroupClaims;
 
 /// The name of callgrind's files; the number of the dump is appended.
 const DUMP: &str = "callgrind.out";
@@ -60,17 +60,9 @@ impl Counted {
         Target::discover(&self.server.url, Some(SecretString::new(self.secret.clone()))).await
     }
 
-    /// Sets which claims about the user the ID tokens of a client carry.
-    pub(super) fn set_id_token_claims(&self, client: &str, claims: &str) -> Result<(), LoadtestError> {
-        let authorization = format!("Bearer {}", self.secret);
-        let headers = [("authorization", &*authorization), ("content-type", "application/json")];
-        let body = format!(r#"{{"settings":{{"id_token_claims":"{claims}"}}}}"#);
-        let path = format!("/api/admin/clients/{client}");
-        let answer = Browser::new(&self.server.url).send("PATCH", &path, &headers, body.as_bytes());
-        match answer.status {
-            200 => Ok(()),
-            status => Err(LoadtestError::Refused { what: "id_token_claims", status, detail: answer.body }),
-        }
+    /// Its admin API.
+    pub(super) fn admin(&self) -> GroupClaims<'_> {
+        GroupClaims { url: &self.server.url, secret: &self.secret }
     }
 
     /// Starts counting; before that, the server is several times faster.

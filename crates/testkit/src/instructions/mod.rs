@@ -121,15 +121,19 @@ fn run(
         let seed = plant(counted.target().await?, &seeding, progress).await?;
         Ok::<_, LoadtestError>((counted, Arc::new(seed)))
     })?;
+    if operations.iter().any(|operation| operation.needs_groups()) {
+        counted.admin().plant(&seed)?;
+    }
     counted.count_from_now_on()?;
     let mut counts = Counts::new();
     for operation in operations {
-        if operation.has_minimal_id_tokens() {
-            counted.set_id_token_claims(&seed.client.id, "minimal")?;
+        let settings = operation.settings();
+        if let Some((set, _)) = &settings {
+            counted.admin().set(&seed.client.id, set)?;
         }
         let slices = Counting { runtime, options, seed: &seed, operation: *operation }.count(&counted)?;
-        if operation.has_minimal_id_tokens() {
-            counted.set_id_token_claims(&seed.client.id, "scopes")?;
+        if let Some((_, taken_back)) = &settings {
+            counted.admin().set(&seed.client.id, taken_back)?;
         }
         let least = slices.iter().min().copied().unwrap_or(u64::MAX);
         writeln!(progress, "{}: {least} instructions, the least of {slices:?}", operation.name())?;

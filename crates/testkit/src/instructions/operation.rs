@@ -2,8 +2,11 @@
 
 use std::str::FromStr;
 
+use serde_json::{Value, json};
 use symbolon_loadtest::LoadtestError;
 use symbolon_loadtest::scenario::Scenario;
+
+use crate::group_claims;
 
 /// How many cheap requests a login stands for in a slice.
 const LOGIN: u64 = 10;
@@ -16,11 +19,14 @@ pub enum Operation {
     /// A code for a client whose ID tokens are minimal (`id_token_claims`): what a token without claims about the user
     /// costs, whatever those claims cost.
     CodeWithMinimalIdToken,
+    /// A refresh of a user in 20 groups, for a client whose ID tokens carry these and a claim by an expression that goes
+    /// through them.
+    RefreshWithGroups,
 }
 
 impl Operation {
     /// Every one, in the order of counting.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Of(Scenario::Silent),
         Self::Of(Scenario::Userinfo),
         Self::Of(Scenario::Introspect),
@@ -29,6 +35,7 @@ impl Operation {
         Self::Of(Scenario::Refresh),
         Self::Of(Scenario::Code),
         Self::CodeWithMinimalIdToken,
+        Self::RefreshWithGroups,
         Self::Of(Scenario::LoginEmailCode),
         Self::Of(Scenario::LoginPasskey),
     ];
@@ -38,6 +45,7 @@ impl Operation {
         match self {
             Self::Of(scenario) => scenario.name(),
             Self::CodeWithMinimalIdToken => "code-minimal",
+            Self::RefreshWithGroups => "refresh-groups",
         }
     }
 
@@ -46,6 +54,7 @@ impl Operation {
         match self {
             Self::Of(scenario) => scenario,
             Self::CodeWithMinimalIdToken => Scenario::Code,
+            Self::RefreshWithGroups => Scenario::Refresh,
         }
     }
 
@@ -62,9 +71,22 @@ impl Operation {
         self.scenario() == Scenario::LoginPasskey
     }
 
-    /// Whether the client gets minimal ID tokens.
-    pub(super) const fn has_minimal_id_tokens(self) -> bool {
-        matches!(self, Self::CodeWithMinimalIdToken)
+    /// Whether users must be in groups.
+    pub(super) const fn needs_groups(self) -> bool {
+        matches!(self, Self::RefreshWithGroups)
+    }
+
+    /// The settings that the client has for it, and those that take them back.
+    pub(super) fn settings(self) -> Option<(Value, Value)> {
+        match self {
+            Self::Of(_) => None,
+            Self::CodeWithMinimalIdToken => {
+                Some((json!({ "id_token_claims": "minimal" }), json!({ "id_token_claims": "scopes" })))
+            }
+            Self::RefreshWithGroups => {
+                Some((group_claims::settings(Some(group_claims::LOOP)), group_claims::no_settings()))
+            }
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Every administrative change is in the audit log with who made it and what it changed, and no secret is.
 
-mod operations;
+pub(crate) mod operations;
 
 use std::collections::BTreeSet;
 
@@ -19,15 +19,15 @@ const CLIENT_SECRET: &str = "planted-client-secret-0123456789-0123456789";
 const PASSWORD_HASH: &str = "$2b$04$abcdefghijklmnopqrstuuDGd5hmUS5LdvlMrKmR.m7JLqEq1yQ1G";
 const MASTER_KEY: &str = "202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f";
 
-struct Scene {
-    server: TestServer,
+pub(crate) struct Scene {
+    pub(crate) server: TestServer,
     files: tempfile::TempDir,
     /// What answers gave out and nobody may find in the log.
     secrets: Vec<String>,
 }
 
 impl Scene {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let files = tempfile::tempdir().unwrap();
         std::fs::write(files.path().join("key"), MASTER_KEY).unwrap();
         let options = Options::default().env("SYMBOLON_BACKUP_DIR", files.path().to_str().unwrap());
@@ -40,7 +40,7 @@ impl Scene {
         self.files.path().join(name).to_str().unwrap().to_owned()
     }
 
-    fn send(&mut self, change: &Change) -> Answer {
+    pub(crate) fn send(&mut self, change: &Change) -> Answer {
         let (media_type, body) = match &change.body {
             Body::None => ("application/json", String::new()),
             Body::Json(body) => ("application/json", body.to_string()),
@@ -147,7 +147,7 @@ fn every_change_is_recorded_with_who_made_it_and_what_changed_and_no_secret_is()
 }
 
 /// Everything that changes something, by the document that is made from the list of operations.
-fn documented() -> BTreeSet<String> {
+pub(crate) fn documented() -> BTreeSet<String> {
     let document = openapi_document();
     let paths = document["paths"].as_object().unwrap();
     let of_cluster_too =
@@ -162,7 +162,7 @@ fn documented() -> BTreeSet<String> {
 }
 
 /// Puts in what only the server knows, and makes what the change ends.
-fn prepare(scene: &mut Scene, change: &mut Change) {
+pub(crate) fn prepare(scene: &mut Scene, change: &mut Change) {
     let server = &scene.server;
     match change.operation.1 {
         "/sessions/{sid}" => {

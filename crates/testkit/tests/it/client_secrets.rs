@@ -314,3 +314,26 @@ fn a_short_secret_is_kept_by_a_digest_that_nobody_can_search() {
     let there = RelyingParty::known(&server, "app", Some(IMPORTED), "").served_at(&url);
     assert!(is_good(&RelyingParty::known(&server, "app", Some(IMPORTED), "")) && !is_good(&there));
 }
+
+/// A client that was exported from one installation and registered at another goes on with its secret; that it was read stands in
+/// the audit log.
+#[test]
+fn a_secret_goes_to_another_installation_by_its_digest() {
+    let (from, to) = (TestServer::start(), TestServer::start());
+    let rp = RelyingParty::register(&from, json!({ "client_id": "app" }));
+    let exported = |query: &str| crate::groups::export(&from, &format!("/clients/export{query}"));
+    assert!(exported("")[0].get("client_secret_digests").is_none());
+    let clients = exported("?secret_digests=true");
+    assert_eq!(clients[0]["client_secret_digests"].as_array().map(Vec::len), Some(1), "{clients:?}");
+    from.drain_audit();
+    let events = from.admin("GET", "/audit-logs?event=client.secret_digests_exported", None).json();
+    assert_eq!(events["pagination"]["total"], 1, "{events}");
+
+    let made = bulk(&to, "/clients/bulk", &clients);
+    let client = &made[0]["client"];
+    assert!(client["client_id"] == "app" && client.get("client_secret").is_none(), "{made:?}");
+    let moved = RelyingParty::known(&to, "app", rp.client_secret.as_deref(), &rp.redirect_uri);
+    assert!(is_good(&moved) && !is_good(&with_secret(&moved, "another-secret-of-32-characters-or-so")));
+    let digest = client["client_secrets"].to_string();
+    assert!(!digest.contains("sha256"), "it is shown nowhere else: {digest}");
+}

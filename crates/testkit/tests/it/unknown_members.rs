@@ -1,5 +1,7 @@
 //! Members that nobody knows are refused by every operation of the admin API that takes a body.
 
+mod operations;
+
 use serde_json::{Value, json};
 use symbolon_testkit::{Answer, Browser, RelyingParty, TestServer};
 

@@ -121,8 +121,12 @@ pub(super) fn clients() -> Schemas {
     let with_secret = extended(&shown, &[], &secrets);
     let registration =
         object(&["client"], &[("client", reference("ClientWithSecret")), ("warnings", texts())]);
+    let digest = [("sha256", text()), ("expires_at", time())];
+    let digests = list(object(&["sha256"], &digest));
+    let exported = extended(&shown, &[], &[("client_secret_digests", digests.clone())]);
     let accepted = [
         ("client_secret", secret()),
+        ("client_secret_digests", digests),
         ("client_secrets", shown_only(kept_secrets)),
         ("client_secret_expires_at", shown_only(number())),
         ("client_id_issued_at", shown_only(number())),
@@ -156,6 +160,7 @@ pub(super) fn clients() -> Schemas {
         ("RegenerateSecret", object(&[], &[("keep_old_seconds", kept_for())])),
         ("ClientWithSecret", with_secret),
         ("TokenPreview", preview),
+        ("ExportedClient", exported),
         ("Client", shown),
     ]
 }

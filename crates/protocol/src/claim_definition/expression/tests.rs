@@ -270,3 +270,60 @@ proptest::proptest! {
         }
     }
 }
+
+/// A loop over names is evaluated item by item: it comes to what the interpreter makes of the whole, failures included.
+#[test]
+fn a_loop_over_names_comes_to_what_the_interpreter_makes_of_it() {
+    let mut compared = 0;
+    for (text, is_loop) in [
+        ("groups.map(g, 'oidc:' + g)", true),
+        ("groups.filter(g, g.startsWith('d'))", true),
+        ("groups.filter(g, g.startsWith('d')).map(g, g.substring(1))", true),
+        ("groups.filter(x, x != 'dev').filter(y, y.size() > 4).map(z, z + 'z')", true),
+        ("groups.map(g, g == 'dev', g + '!')", true),
+        ("groups.filter(g, g in roles || g in groups)", true),
+        ("roles.filter(r, r.contains('i'))", true),
+        ("scope.map(s, {'scope': s, 'of': user.email})", true),
+        ("groups.map(g, null)", true),
+        ("groups.map(g, [g, g.size()])", true),
+        ("groups.filter(g, false)", true),
+        ("groups.map(groups, groups + client.id)", true),
+        ("roles.map(user, user)", true),
+        ("groups.map(g, g).filter(g, g != 'dev')", true),
+        // What fails, and what the user does not have.
+        ("groups.filter(g, g)", true),
+        ("groups.map(g, g + 1)", true),
+        ("groups.map(g, user.nickname)", true),
+        ("groups.map(g, groups[7])", true),
+        ("groups.map(g, g.substring(90))", true),
+        ("roles.map(user, user.email)", true),
+        (
+            "groups.map(g, 'xxxxxxxxxxxxxxxx'.replace('x', 'yyyyyyyyyyyyyyyy').replace('y', 'zzzzzzzzzzzzzzzz') + g)",
+            true,
+        ),
+        // No loops over names.
+        ("groups.map(g, g + '!').map(g, g + '!')", false),
+        ("groups.exists(g, g == 'dev')", false),
+        ("groups.map(g, g).join(' ')", false),
+        ("[1, 2].map(n, n + 1)", false),
+        ("user.email.split('@').map(p, p)", false),
+    ] {
+        // Some are refused when they are saved, and never evaluated.
+        let Ok(expression) = Expression::compile(text) else { continue };
+        compared += 1;
+        assert_eq!(expression.of_names.is_some(), is_loop, "{text}");
+        let token = access_token("app", "openid email api");
+        let records = records();
+        let mut variables = Variables::new(ClaimInput::for_client(&token, &records));
+        variables.prepare(expression.uses());
+        let (mut by_items, mut whole) = (b"[1".to_vec(), b"[1".to_vec());
+        let ends = whole.len() + LONGEST_RESULT;
+        let one = expression.evaluate(&variables, &mut by_items);
+        let other = guarded(|| expression.evaluate_whole(&variables, &mut whole, ends)).and_then(|told| told);
+        assert_eq!(one, other, "{text}");
+        if one == Ok(Evaluated::Written) {
+            assert_eq!(String::from_utf8_lossy(&by_items), String::from_utf8_lossy(&whole), "{text}");
+        }
+    }
+    assert!(compared > 20, "{compared}");
+}

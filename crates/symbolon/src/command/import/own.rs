@@ -228,14 +228,15 @@ fn note(ids: &mut HashMap<String, String>, id: String, taken_as: Option<String>)
     }
 }
 
-/// What a client of an export lacks.
+/// What a client of an export lacks: an export has the digests of secrets that are long enough, unless it was made without.
 fn parts_of_client(client: &Object, id: &str) -> Vec<Part> {
     let method = client.get("token_endpoint_auth_method").and_then(Value::as_str).unwrap_or_default();
-    if !method.starts_with("client_secret") {
+    let has_digests = client.get("client_secret_digests").is_some_and(Value::is_array);
+    if !method.starts_with("client_secret") || has_digests {
         return Vec::new();
     }
     let fault = Fault::new(
-        "an export has no secrets, so that a new one is drawn",
+        "the export has no digest of its secret, so that a new one is drawn",
         format!("show a new one by symbolon client new-secret {id}"),
     );
     vec![Part::new("client_secret", fault)]

@@ -8,6 +8,7 @@ use super::{audited, demo, send, signed_in};
 use crate::login::{PASSWORD, Scene};
 
 const PATH: &str = "/account/data";
+const EXPORT: &str = "/account/data/export";
 
 fn allow_deletion(scene: &Scene) {
     let set = scene.server.admin("PATCH", "/settings", Some(json!({ "self_deletion": true })));
@@ -18,7 +19,7 @@ fn allow_deletion(scene: &Scene) {
 fn a_copy_has_everything_but_secrets() {
     let scene = Scene::new();
     let (browser, _) = scene.signed_in();
-    let copy = browser.get("/account/data/export");
+    let copy = browser.get(EXPORT);
     assert_eq!(copy.header("cache-control"), Some("no-store"));
     assert!(copy.header("content-disposition").unwrap().starts_with("attachment"));
     let document = copy.json();
@@ -31,7 +32,7 @@ fn a_copy_has_everything_but_secrets() {
     assert_eq!(document["authenticators"], none);
     let session = browser.cookie("symbolon_session").unwrap();
     assert!(!copy.body.contains("argon2") && !copy.body.contains(&session));
-    assert_eq!(scene.server.browser().get("/account/data/export").status, 302);
+    assert_eq!(scene.server.browser().get(EXPORT).status, 302);
 }
 
 #[test]
@@ -73,4 +74,30 @@ fn after_five_minutes_the_password_is_asked_for() {
     assert_eq!(scene.server.admin("GET", "/users/other", None).status, 200);
     assert_eq!(send(&browser, PATH, &[("confirm", "true"), ("password", PASSWORD)]).status, 200);
     assert_eq!(scene.server.admin("GET", "/users/other", None).status, 404);
+}
+
+/// What an account has besides a password is in the copy too, and what it is proven by is not.
+#[test]
+fn a_copy_names_passkeys_second_factors_and_identities_without_their_secrets() {
+    let scene = Scene::new();
+    let (browser, _) = scene.signed_in();
+    let server = &scene.server;
+    let user = browser.get(EXPORT).json()["profile"]["id"].as_str().unwrap().to_owned();
+    let secrets = crate::authenticators::enrol(server, &user);
+    crate::upstream::identities::connect(server, &user, "key-1");
+    let copy = browser.get(EXPORT);
+    let document = copy.json();
+    let enrolled = &document["authenticators"];
+    let names: Vec<_> = enrolled["passkeys"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
+    assert_eq!(
+        (json!(names), &enrolled["recovery_codes"]),
+        (json!(["Key 1", "Key 2"]), &json!(2)),
+        "{enrolled}"
+    );
+    assert!(enrolled["totp"]["added_at"].is_number(), "{enrolled}");
+    let identities = document["identities"].as_array().unwrap();
+    assert_eq!((identities.len(), &identities[0]["subject"]), (1, &json!(format!("{user} there"))));
+    for secret in secrets {
+        assert!(!copy.body.contains(&secret), "{secret}");
+    }
 }

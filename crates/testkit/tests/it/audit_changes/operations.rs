@@ -7,14 +7,16 @@ use super::{CLIENT_SECRET, PASSWORD, PASSWORD_HASH, Scene};
 
 /// A call of one operation: method, path in the list of operations, the same with values, body, and the event that
 /// records it.
-pub(super) struct Change {
-    pub(super) operation: (&'static str, &'static str),
-    pub(super) path: String,
-    pub(super) body: Body,
-    pub(super) event: &'static str,
+#[derive(Clone)]
+pub(crate) struct Change {
+    pub(crate) operation: (&'static str, &'static str),
+    pub(crate) path: String,
+    pub(crate) body: Body,
+    pub(crate) event: &'static str,
 }
 
-pub(super) enum Body {
+#[derive(Clone)]
+pub(crate) enum Body {
     None,
     Json(Value),
     Svg(&'static str),
@@ -47,7 +49,7 @@ fn lines(path: &'static str, lines: Vec<Value>, event: &'static str) -> Change {
 }
 
 /// The operations of the admin API that change something, in an order in which they can be called.
-pub(super) fn changes(scene: &Scene) -> Vec<Change> {
+pub(crate) fn changes(scene: &Scene) -> Vec<Change> {
     [of_clients_and_users(), of_groups_and_roles(), of_bulk(), of_settings(), of_ending(), last(scene)]
         .into_iter()
         .flatten()

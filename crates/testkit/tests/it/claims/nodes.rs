@@ -12,6 +12,9 @@ use super::{ALL, alice, id_token, refreshed, sign_in};
 /// old state for as long as it runs.
 const TOLD_WITHIN: Duration = Duration::from_secs(5);
 
+/// After how long every node must tell of a change.
+const PROMISED: Duration = Duration::from_millis(100);
+
 /// What one node tells of alice.
 struct Asked {
     rp: RelyingParty,
@@ -50,21 +53,51 @@ fn change_at(node: &str, method: &str, path: &str) {
     assert_eq!(answer.status, 204, "{method} {path}: {answer:?}");
 }
 
+/// A server with alice, a group and roles, and what each of its nodes tells.
+struct Scene {
+    server: TestServer,
+    nodes: Vec<String>,
+    asked: Vec<Asked>,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let server = TestServer::start();
+        let browser = alice(&server);
+        let rp = RelyingParty::register(&server, json!({ "scope": ALL }));
+        for (path, body) in [
+            ("/groups", json!({ "id": "staff", "name": "Staff" })),
+            ("/roles", json!({ "id": "admin", "name": "Admin" })),
+            ("/roles", json!({ "id": "buyer", "name": "Buyer", "client_id": rp.client_id })),
+        ] {
+            assert_eq!(server.admin("POST", path, Some(body)).status, 201, "{path}");
+        }
+        let nodes = server.node_urls();
+        let ask =
+            |node: &String| Asked { rp: rp.clone().served_at(node), tokens: sign_in(&rp, &browser, ALL) };
+        let asked = nodes.iter().map(ask).collect();
+        Self { server, nodes, asked }
+    }
+
+    /// Changes something at one node, and refreshes at all until their tokens tell it: how long that took at the slowest, from
+    /// the answer to the change on.
+    fn change(&mut self, changing: usize, (method, path): (&str, &str), told: &(Value, Value)) -> Duration {
+        // Every node has the state of before in its cache.
+        self.asked.iter_mut().for_each(|asked| drop(asked.told()));
+        change_at(&self.nodes[changing], method, path);
+        let waits: Vec<(Duration, u32)> = std::thread::scope(|scope| {
+            let asking: Vec<_> =
+                self.asked.iter_mut().map(|asked| scope.spawn(move || asked.until(told))).collect();
+            asking.into_iter().map(|asking| asking.join().expect("told")).collect()
+        });
+        assert_eq!(waits[changing].1, 1, "{method} {path}: the node itself knows at once");
+        waits.into_iter().map(|(wait, _)| wait).max().expect("a node")
+    }
+}
+
 #[test]
 fn groups_and_roles_that_change_at_one_node_are_in_the_next_tokens_of_all() {
-    let server = TestServer::start();
-    let browser = alice(&server);
-    let rp = RelyingParty::register(&server, json!({ "scope": ALL }));
-    for (path, body) in [
-        ("/groups", json!({ "id": "staff", "name": "Staff" })),
-        ("/roles", json!({ "id": "admin", "name": "Admin" })),
-        ("/roles", json!({ "id": "buyer", "name": "Buyer", "client_id": rp.client_id })),
-    ] {
-        assert_eq!(server.admin("POST", path, Some(body)).status, 201, "{path}");
-    }
-    let nodes = server.node_urls();
-    let ask = |node: &String| Asked { rp: rp.clone().served_at(node), tokens: sign_in(&rp, &browser, ALL) };
-    let mut asked: Vec<Asked> = nodes.iter().map(ask).collect();
+    let mut scene = Scene::new();
     let changes = [
         ("PUT", "/groups/staff/members/alice", json!(["Staff"]), json!([])),
         ("PUT", "/users/alice/roles/buyer", json!(["Staff"]), json!(["Buyer"])),
@@ -74,21 +107,30 @@ fn groups_and_roles_that_change_at_one_node_are_in_the_next_tokens_of_all() {
         ("PUT", "/groups/staff/members/alice", json!(["Staff"]), json!(["Admin"])),
         ("DELETE", "/groups/staff/roles/admin", json!(["Staff"]), json!([])),
     ];
-    let mut longest = Duration::ZERO;
     for (turn, (method, path, groups, roles)) in changes.into_iter().enumerate() {
-        // Every node has the state of before in its cache.
-        asked.iter_mut().for_each(|asked| drop(asked.told()));
-        let changing = turn % nodes.len();
-        change_at(&nodes[changing], method, path);
-        let told = (groups, roles);
-        let waits: Vec<(Duration, u32)> = std::thread::scope(|scope| {
-            let told = &told;
-            let asking: Vec<_> =
-                asked.iter_mut().map(|asked| scope.spawn(move || asked.until(told))).collect();
-            asking.into_iter().map(|asking| asking.join().expect("told")).collect()
-        });
-        assert_eq!(waits[changing].1, 1, "{method} {path}: the node itself knows at once");
-        longest = waits.iter().map(|(wait, _)| *wait).fold(longest, Duration::max);
+        scene.change(turn % scene.nodes.len(), (method, path), &(groups, roles));
     }
-    println!("{} nodes told of a change after {longest:?} at most, a refresh included", nodes.len());
+}
+
+/// The promise: 100 ms from the answer to a change until every node's next token has it, the refresh included. A machine that
+/// is busy with other tests may hold up some of twenty changes, and not most of them; `scripts/rust_tests` runs what
+/// fails beside others once more alone.
+#[test]
+fn a_change_is_in_the_tokens_of_every_node_within_100_ms() {
+    let mut scene = Scene::new();
+    let mut waits: Vec<Duration> = (0..20)
+        .map(|turn| {
+            let (method, groups) =
+                if turn % 2 == 0 { ("PUT", json!(["Staff"])) } else { ("DELETE", json!([])) };
+            let change = (method, "/groups/staff/members/alice");
+            scene.change(turn % scene.nodes.len(), change, &(groups, json!([])))
+        })
+        .collect();
+    waits.sort_unstable();
+    let (median, longest) = (waits[waits.len() / 2], waits[waits.len() - 1]);
+    println!(
+        "{} nodes told of a change after {median:.1?} in the median of 20, {longest:.1?} at most, a refresh included",
+        scene.server.node_urls().len()
+    );
+    assert!(median <= PROMISED, "{waits:?}");
 }

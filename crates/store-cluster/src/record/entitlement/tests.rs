@@ -38,6 +38,7 @@ async fn what_a_user_has_is_found_by_indices() {
     assert!(scans("Index Cond: ((issuer = ") >= 5, "{plan:#?}");
     assert_eq!((scans("Seq Scan"), scans("Hash Join"), scans("Merge Join")), (0, 0, 0), "{plan:#?}");
     assert_eq!((scans(" on memberships_"), scans(" on user_roles_")), (1, 1), "{plan:#?}");
-    let held = node.entitlements(&IssuerId::default_issuer(), &UserId::parse("u4711").unwrap()).await.unwrap();
+    let held =
+        node.entitlements(&IssuerId::default_issuer(), &UserId::parse("u4711").unwrap()).await.unwrap();
     assert!(held.groups.len() > 3 && held.roles.len() > 3, "{held:?}");
 }

@@ -38,7 +38,7 @@ fn completes(shell: &str, asked: impl Fn(&Place, &str) -> Vec<String>) {
 fn bash_completes_commands_options_and_presets() {
     completes("bash", |_, typed| {
         let asked = format!(
-            "source script; words=({typed}); COMP_WORDS=(\"${{words[@]}}\"); \
+            "source ./script; words=({typed}); COMP_WORDS=(\"${{words[@]}}\"); \
              COMP_CWORD=$((${{#words[@]}} - 1)); COMP_LINE='{typed}'; COMP_POINT=${{#COMP_LINE}}; \
              _symbolon symbolon \"${{words[-1]}}\" \"${{words[-2]}}\"; echo \"${{COMPREPLY[@]}}\""
         );
@@ -49,7 +49,7 @@ fn bash_completes_commands_options_and_presets() {
 #[test]
 fn fish_completes_commands_options_and_presets() {
     completes("fish", |_, typed| {
-        vec!["--no-config".to_owned(), "-c".to_owned(), format!("source script; complete -C '{typed}'")]
+        vec!["--no-config".to_owned(), "-c".to_owned(), format!("source ./script; complete -C '{typed}'")]
     });
 }
 

@@ -85,7 +85,7 @@ fn expected() -> Vec<(&'static str, Value, &'static [&'static str])> {
             API,
         ),
         ("realm_access", json!({ "roles": ["reader"] }), API),
-        ("groups", json!(["/Staff", "/Staff/Ops"]), APPLICATION),
+        ("groups", json!(["/Staff/Ops", "/Staff"]), APPLICATION),
         ("authorities", json!("reader"), API),
         ("tenant", json!("acme"), &["introspection"]),
     ]

@@ -12,7 +12,8 @@ import { launch } from "./visitor.js";
 const IS_BRANDED = !process.env.SYMBOLON_PICTURES_TO;
 const MOST_BYTES = 30 * 1024;
 const LATEST_PAINT_MS = 100;
-const LOADS = 30;
+const LOADS = 15;
+const REQUESTS = 3;
 const LOGO = "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 80 20'><path fill='#0a4d8c' d='M0 0h80v20H0z'/></svg>";
 // The strangest values that are accepted: everything has nearly the least contrast, and lengths are at their bounds.
 const BRANDING = {
@@ -159,14 +160,16 @@ async function paintedAfter(url) {
   }
 }
 
-// Whatever else the machine does makes a load slower and none faster, so the best of several counts. Where a page of one word takes more
-// than half of the time too, the machine is so busy that the sign-in page may take twice as long as that.
+// Whatever else the machine does makes a load slower and none faster, so the best of several counts. It is three requests, one after another:
+// the application's, the page, its style sheet. Where a page of one word, which is one request, usually takes more than a third of the
+// time, the machine is too busy for the limit, and three times as long counts.
 test("the sign-in page is painted soon", async (t) => {
   const server = createServer((_, response) => response.setHeader("content-type", "text/html").end("<!doctype html><p>word"));
   await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
   const bare = `http://127.0.0.1:${server.address().port}/`;
   const [times, words] = [[], []];
   const best = (all) => Math.min(...all);
+  const usual = (all) => all.toSorted((one, other) => one - other)[Math.floor(all.length / 2)];
   try {
     while (times.length < LOADS && !(best(times) < LATEST_PAINT_MS)) {
       words.push(await paintedAfter(bare));
@@ -176,6 +179,6 @@ test("the sign-in page is painted soon", async (t) => {
     server.close();
   }
   t.diagnostic(`first paint after ${times.map(Math.round)} ms, of a word after ${words.map(Math.round)} ms`);
-  const latest = Math.max(LATEST_PAINT_MS, 2 * best(words));
+  const latest = Math.max(LATEST_PAINT_MS, REQUESTS * usual(words));
   assert.ok(best(times) < latest, `${best(times)} ms, at most ${latest} ms`);
 });

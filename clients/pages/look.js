@@ -41,8 +41,9 @@ function untranslated() {
 
 /** Buttons are flex boxes: text beside an element would become an item of its own, without the space between them. */
 function torn() {
-  const isShown = ({ nodeType, textContent }) => nodeType === Node.ELEMENT_NODE || textContent.trim() !== "";
-  return [...document.querySelectorAll(".button")].filter((button) => [...button.childNodes].filter(isShown).length > 1).map(({ outerHTML }) => outerHTML);
+  const isText = ({ nodeType, textContent }) => nodeType === Node.TEXT_NODE && textContent.trim() !== "";
+  const isTorn = (button) => button.childElementCount > 0 && [...button.childNodes].some(isText);
+  return [...document.querySelectorAll(".button")].filter(isTorn).map(({ outerHTML }) => outerHTML);
 }
 
 async function fits(page, name) {

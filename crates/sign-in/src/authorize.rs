@@ -283,7 +283,7 @@ impl AuthorizationAttempt<'_> {
         let client = client_of(self.context, &params).await?;
         *asking = Some(Arc::clone(&client));
         let settings = issuer.settings.load();
-        let request = match AuthorizationRequest::check(&params, &client, (&issuer.url, &settings)) {
+        let mut request = match AuthorizationRequest::check(&params, &client, (&issuer.url, &settings)) {
             Ok(request) => request,
             Err(Rejection::Page(error)) => {
                 let reason = &*error.description;
@@ -297,8 +297,13 @@ impl AuthorizationAttempt<'_> {
         let now = app.now();
         let hint = issuer.id_token_hint(request.id_token_hint);
         let found = self.account(&hint, now, durable).await?;
-        let mut request = request;
-        request.needs_second_factor = self.needs_second_factor(&request, &found, &settings).await?;
+        // A session may be older than the role that demands a second factor.
+        let is_by_role = !request.needs_second_factor && !settings.second_factor_roles.is_empty();
+        if let Some(session) = found.session.as_ref().filter(|_| is_by_role) {
+            // Boxed, so that the future of a silent request stays small where no role demands anything.
+            let by_role = second_factor_policy::by_role(self.context, &session.user);
+            request.needs_second_factor = Box::pin(by_role).await?;
+        }
         let loaded =
             LoadedRequest { request, client: &client, hint: &hint, found: &found, settings: &settings, now };
         match self.decide(&loaded).await? {
@@ -351,21 +356,6 @@ impl AuthorizationAttempt<'_> {
         }
         let so_far = self.so_far.map(PendingAuthorization::so_far);
         Box::pin(found.among_others((self.context, self.received), (hint, so_far), durable)).await
-    }
-
-    /// Whether the session must have had a second factor: for the client, or by a role, which it may be older than.
-    async fn needs_second_factor(
-        &self,
-        request: &AuthorizationRequest<'_>,
-        found: &RequestAccount,
-        settings: &IssuerSettings,
-    ) -> Result<bool, Failure> {
-        let Some(session) = &found.session else { return Ok(request.needs_second_factor) };
-        if settings.second_factor_roles.is_empty() || request.needs_second_factor {
-            return Ok(request.needs_second_factor);
-        }
-        // Boxed, so that the future of a silent request stays small where no role demands anything.
-        Box::pin(second_factor_policy::by_role(self.context, &session.user)).await
     }
 
     fn error(

@@ -76,7 +76,7 @@ pub(crate) const SECTION: Section = Section {
             "--lifetime-session-idle",
             ValueKind::seconds(0, YEAR),
         )
-        .default("0s")
+        .default("0")
         .first_start()
         .doc("How long a session lives without being used, a minute or more; 0 lets it be idle for as long as it lives."),
         Key::new(

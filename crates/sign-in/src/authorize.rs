@@ -298,11 +298,13 @@ impl AuthorizationAttempt<'_> {
         let hint = issuer.id_token_hint(request.id_token_hint);
         let found = self.account(&hint, now, durable).await?;
         // A session may be older than the role that demands a second factor.
-        let is_by_role = !request.needs_second_factor && !settings.second_factor_roles.is_empty();
-        if let Some(session) = found.session.as_ref().filter(|_| is_by_role) {
+        if let Some(session) = &found.session
+            && !request.needs_second_factor
+            && !settings.second_factor_roles.is_empty()
+        {
             // Boxed, so that the future of a silent request stays small where no role demands anything.
-            let by_role = second_factor_policy::by_role(self.context, &session.user);
-            request.needs_second_factor = Box::pin(by_role).await?;
+            request.needs_second_factor =
+                Box::pin(second_factor_policy::by_role(self.context, &session.user)).await?;
         }
         let loaded =
             LoadedRequest { request, client: &client, hint: &hint, found: &found, settings: &settings, now };
@@ -406,10 +408,18 @@ impl AuthorizationAttempt<'_> {
         let issuance = Issuance { issuer: &issuer.id, settings, client, session, now: *now };
         let grant = issuance.code_grant(request, scope, &*app.random);
         let code = app.store.keep_code(&issuer.id, grant, *now, &*app.random).await?;
-        let is_told = client.logout.backchannel_logout_uri.is_some();
         if !session.clients.contains(&client.client_id)
             && let Some(id) = found.named.as_deref().or(self.session.as_ref())
-            && app.store.note_client(&issuer.id, id, &client.client_id, is_told).await?.take(durable)
+            && app
+                .store
+                .note_client(
+                    &issuer.id,
+                    id,
+                    &client.client_id,
+                    client.logout.backchannel_logout_uri.is_some(),
+                )
+                .await?
+                .take(durable)
         {
             self.context.audit(Event::GrantBegun, Some(&session.user), Some(&client.client_id));
         }

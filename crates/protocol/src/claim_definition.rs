@@ -12,7 +12,6 @@ mod dry_run;
 mod expression;
 mod form;
 mod name;
-mod name_loop;
 mod set;
 mod source;
 mod variables;

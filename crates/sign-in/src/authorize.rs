@@ -297,14 +297,9 @@ impl AuthorizationAttempt<'_> {
         let now = app.now();
         let hint = issuer.id_token_hint(request.id_token_hint);
         let found = self.account(&hint, now, durable).await?;
-        // A session may be older than the role that demands a second factor.
-        if let Some(session) = &found.session
-            && !request.needs_second_factor
-            && !settings.second_factor_roles.is_empty()
-        {
-            // Boxed, so that the future of a silent request stays small where no role demands anything.
-            request.needs_second_factor =
-                Box::pin(second_factor_policy::by_role(self.context, &session.user)).await?;
+        // Boxed, and only where roles may demand one, so that the future of a silent request stays small.
+        if !settings.second_factor_roles.is_empty() {
+            request.needs_second_factor |= Box::pin(self.is_demanded_by_role(&found)).await?;
         }
         let loaded =
             LoadedRequest { request, client: &client, hint: &hint, found: &found, settings: &settings, now };
@@ -358,6 +353,14 @@ impl AuthorizationAttempt<'_> {
         }
         let so_far = self.so_far.map(PendingAuthorization::so_far);
         Box::pin(found.among_others((self.context, self.received), (hint, so_far), durable)).await
+    }
+
+    /// Whether a role demands a second factor of who is signed in, whose session may be older than the role.
+    async fn is_demanded_by_role(&self, found: &RequestAccount) -> Result<bool, Failure> {
+        match &found.session {
+            Some(session) => second_factor_policy::by_role(self.context, &session.user).await,
+            None => Ok(false),
+        }
     }
 
     fn error(

@@ -11,12 +11,10 @@ use std::sync::{Arc, LazyLock};
 
 use cel::common::types::{CelBool, CelDouble, CelInt, CelList, CelMap, CelNull, CelString, CelUInt};
 use cel::common::value::Val;
-use cel::context::VariableResolver;
 use cel::parser::PrattParser;
 use cel::{Context, Env, ExecutionError, IdedExpr, Value, extensions};
 
 use super::bounds::{self, Uses};
-use super::name_loop::{Failed, Item, NameLoop};
 use super::variables::Variables;
 use crate::json::{push_name, push_number, push_text};
 
@@ -51,8 +49,6 @@ static FUNCTIONS: LazyLock<Arc<Env>> = LazyLock::new(|| {
 #[derive(Debug)]
 pub(super) struct Expression {
     root: IdedExpr,
-    /// The loop over names that it is, if it is one.
-    of_names: Option<NameLoop>,
     uses: Uses,
     /// How many steps it takes at most.
     steps: u64,
@@ -84,7 +80,7 @@ impl Expression {
             reason(&format!("the expression cannot be read, at character {at}: {why}"))
         })?;
         let (uses, steps) = bounds::admit(&root).map_err(|why| reason(&why))?;
-        Ok(Self { of_names: NameLoop::of(&root), root, uses, steps })
+        Ok(Self { root, uses, steps })
     }
 
     /// How many steps it takes at most.
@@ -105,74 +101,20 @@ impl Expression {
         json: &mut Vec<u8>,
     ) -> Result<Evaluated, String> {
         let end = json.len() + LONGEST_RESULT;
-        guarded(|| match &self.of_names {
-            Some(of_names) => evaluate_loop(of_names, variables, json, end),
-            None => self.evaluate_whole(variables, json, end),
+        guarded(|| {
+            let mut context = Context::with_env(Arc::clone(&*FUNCTIONS));
+            context.set_variable_resolver(variables);
+            match Value::resolve_val(&self.root, &context) {
+                Ok(value) if value.downcast_ref::<CelNull>().is_some() => Ok(Evaluated::Absent),
+                Ok(value) => write(&*value, json, end, 0).map(|()| Evaluated::Written),
+                // What is not there is no mistake of the expression, but a claim without a value.
+                Err(ExecutionError::NoSuchKey(_) | ExecutionError::IndexOutOfBounds(_)) => {
+                    Ok(Evaluated::Absent)
+                }
+                Err(error) => Err(told(&error)),
+            }
         })?
     }
-
-    /// Evaluates it as a whole by the interpreter.
-    fn evaluate_whole(
-        &self,
-        variables: &Variables<'_>,
-        json: &mut Vec<u8>,
-        end: usize,
-    ) -> Result<Evaluated, String> {
-        match Value::resolve_val(&self.root, &context(variables)) {
-            Ok(value) if value.downcast_ref::<CelNull>().is_some() => Ok(Evaluated::Absent),
-            Ok(value) => write(&*value, json, end, 0).map(|()| Evaluated::Written),
-            Err(error) => failed(&error),
-        }
-    }
-}
-
-/// Evaluates a loop over names, and writes each item as it comes.
-fn evaluate_loop(
-    of_names: &NameLoop,
-    variables: &Variables<'_>,
-    json: &mut Vec<u8>,
-    end: usize,
-) -> Result<Evaluated, String> {
-    json.push(b'[');
-    let begin = json.len();
-    let run = of_names.run(variables, &context(variables), &mut |item| {
-        if json.len() > begin {
-            json.push(b',');
-        }
-        match item {
-            Item::Name(name) => push_text(json, name),
-            Item::Value(value) => write(&*value, json, end, 1).map_err(Failed::Writing)?,
-        }
-        within(json, end).map_err(Failed::Writing)
-    });
-    match run {
-        Ok(()) => {
-            json.push(b']');
-            within(json, end).map(|()| Evaluated::Written)
-        }
-        Err(Failed::Evaluation(error)) => failed(&error),
-        Err(Failed::Writing(why)) => Err(why),
-    }
-}
-
-/// What the interpreter knows besides variables.
-fn context(variables: &dyn VariableResolver) -> Context<'_, '_> {
-    let mut context = Context::with_env(Arc::clone(&*FUNCTIONS));
-    context.set_variable_resolver(variables);
-    context
-}
-
-/// What an evaluation that failed comes to. What is not there is no mistake of the expression, but a claim without a value.
-fn failed(error: &ExecutionError) -> Result<Evaluated, String> {
-    match error {
-        ExecutionError::NoSuchKey(_) | ExecutionError::IndexOutOfBounds(_) => Ok(Evaluated::Absent),
-        error => Err(told(error)),
-    }
-}
-
-/// Whether what was written ends soon enough.
-fn within(json: &[u8], end: usize) -> Result<(), String> {
-    if json.len() > end { Err(format!("the result is longer than {LONGEST_RESULT} bytes")) } else { Ok(()) }
 }
 
 /// What is said about a failure. The crate's own messages hold values, which are people's data and belong in no log.
@@ -236,7 +178,7 @@ fn write<'v>(value: &(dyn Val + 'v), json: &mut Vec<u8>, end: usize, depth: usiz
     } else {
         return Err("the result is neither text, number, truth value, list nor map".to_owned());
     }
-    within(json, end)
+    if json.len() > end { Err(format!("the result is longer than {LONGEST_RESULT} bytes")) } else { Ok(()) }
 }
 
 /// Writes a map in the order of its keys, so that equal maps are written alike.

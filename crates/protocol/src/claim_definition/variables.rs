@@ -4,7 +4,6 @@
 //! from the record, and nothing else of the record is looked at. Lists are made once, and only those that are named.
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
 
 use cel::common::types::{CelBool, CelDouble, CelInt, CelList, CelMap, CelMapKey, CelString};
 use cel::common::value::{CowVal, Val};
@@ -19,72 +18,38 @@ use crate::user_claims::role_names;
 /// The variables for the claims of one token.
 pub(super) struct Variables<'a> {
     input: ClaimInput<'a>,
-    groups: OnceLock<CelList<'a>>,
-    roles: OnceLock<CelList<'a>>,
-    scope: OnceLock<CelList<'a>>,
+    groups: Option<CelList<'a>>,
+    roles: Option<CelList<'a>>,
+    scope: Option<CelList<'a>>,
     whole_user: Option<CelMap<'a>>,
-}
-
-/// A variable that is a list of names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Names {
-    /// `groups`.
-    Groups,
-    /// `roles`.
-    Roles,
-    /// `scope`.
-    Scope,
-}
-
-impl Names {
-    /// The list of names that a variable is.
-    pub(super) fn of(variable: &str) -> Option<Self> {
-        match variable {
-            "groups" => Some(Self::Groups),
-            "roles" => Some(Self::Roles),
-            "scope" => Some(Self::Scope),
-            _ => None,
-        }
-    }
 }
 
 impl<'a> Variables<'a> {
     pub(super) fn new(input: ClaimInput<'a>) -> Self {
-        let (groups, roles, scope) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Self { input, groups, roles, scope, whole_user: None }
+        Self { input, groups: None, roles: None, scope: None, whole_user: None }
     }
 
     pub(super) fn input(&self) -> ClaimInput<'a> {
         self.input
     }
 
-    /// Makes the whole user for an expression that may look into it in each round of a loop, if an earlier one did not.
+    /// Makes the lists that an expression names, if an earlier one did not.
     pub(super) fn prepare(&mut self, uses: Uses) {
+        let ClaimInput { token, records, roles_of, .. } = self.input;
+        let held = records.entitlements.as_deref();
+        if uses.groups && self.groups.is_none() {
+            let groups = held.into_iter().flat_map(|held| &held.groups);
+            self.groups = Some(list(groups.map(|group| group.name.as_str())));
+        }
+        if uses.roles && self.roles.is_none() {
+            self.roles = Some(list(held.into_iter().flat_map(|held| role_names(held, roles_of))));
+        }
         if uses.user_in_loop && self.whole_user.is_none() {
             self.whole_user = Some(self.made_whole_user());
         }
-    }
-
-    /// The names that a variable lists, in its order.
-    pub(super) fn names(&self, of: Names) -> Box<dyn Iterator<Item = &'a str> + 'a> {
-        let ClaimInput { token, records, roles_of, .. } = self.input;
-        let held = records.entitlements.as_deref().into_iter();
-        match of {
-            Names::Groups => Box::new(held.flat_map(|held| &held.groups).map(|group| group.name.as_str())),
-            Names::Roles => Box::new(held.flat_map(move |held| role_names(held, roles_of))),
-            Names::Scope => Box::new(token.scope.iter()),
+        if uses.scope && self.scope.is_none() {
+            self.scope = Some(list(token.scope.iter()));
         }
-    }
-
-    /// A list of names as a value, made when it is first asked for.
-    fn listed<'b>(&'b self, of: Names) -> CowVal<'b, 'b> {
-        let known = match of {
-            Names::Groups => &self.groups,
-            Names::Roles => &self.roles,
-            Names::Scope => &self.scope,
-        };
-        let made: &'b CelList<'b> = known.get_or_init(|| list(self.names(of)));
-        CowVal::Borrowed(made as &'b (dyn Val + 'b))
     }
 
     fn user(&self) -> Option<&'a User> {
@@ -130,10 +95,10 @@ impl<'a> Variables<'a> {
 
 impl VariableResolver for Variables<'_> {
     fn resolve<'b>(&'b self, variable: &str) -> Option<CowVal<'b, 'b>> {
-        if let Some(names) = Names::of(variable) {
-            return Some(self.listed(names));
-        }
         match variable {
+            "groups" => listed(&self.groups),
+            "roles" => listed(&self.roles),
+            "scope" => listed(&self.scope),
             "client.id" => Some(CowVal::owned(CelString::from(self.input.token.client_id.as_str()))),
             "user" => match &self.whole_user {
                 Some(whole) => Some(CowVal::Borrowed(whole as &'b (dyn Val + 'b))),
@@ -143,6 +108,10 @@ impl VariableResolver for Variables<'_> {
             _ => self.member(variable.strip_prefix("user.")?).map(CowVal::Owned),
         }
     }
+}
+
+fn listed<'b>(list: &'b Option<CelList<'b>>) -> Option<CowVal<'b, 'b>> {
+    list.as_ref().map(|list| CowVal::Borrowed(list as &'b (dyn Val + 'b)))
 }
 
 fn list<'a>(texts: impl Iterator<Item = &'a str>) -> CelList<'a> {

@@ -121,14 +121,15 @@ async fn change(
     };
     let mut codes: Vec<_> = changes.iter().map(|_| Ok(None)).collect();
     let mut waiting: Vec<usize> = (0..changes.len()).collect();
-    let mut used_up = BTreeSet::new();
+    // Used up, or not there and without room: so it is for all further changes of this batch.
+    let mut unchanged = BTreeSet::new();
     while !waiting.is_empty() {
         // In the order of keys, so that two batches that meet wait for each other and not both.
         let mut now: BTreeMap<[u8; 16], (usize, &Change)> = BTreeMap::new();
         let mut later = Vec::new();
         for index in waiting {
             let Some(change) = changes.get(index) else { continue };
-            if used_up.contains(&change.key) {
+            if unchanged.contains(&change.key) {
                 continue;
             }
             match now.contains_key(&change.key) {
@@ -140,7 +141,7 @@ async fn change(
         for (key, (index, _)) in &now {
             match (found.get(key), codes.get_mut(*index)) {
                 (Some(used), Some(code)) => *code = Ok(Some(*used)),
-                _ => drop(used_up.insert(*key)),
+                _ => drop(unchanged.insert(*key)),
             }
         }
         waiting = later;
@@ -148,7 +149,7 @@ async fn change(
     Ok(codes)
 }
 
-/// Writes one change of each code, of which those that are `admitted` may begin; returns those that were not used up, as they are now.
+/// Writes one change of each code, of which those that are `admitted` may begin; returns those that were changed, as they are now.
 async fn write(
     postgres: &Postgres,
     changes: &BTreeMap<[u8; 16], (usize, &Change)>,

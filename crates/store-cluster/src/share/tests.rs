@@ -142,7 +142,11 @@ async fn an_issuers_codes_by_email_leave_room_for_those_of_others() {
 /// Polls a request once, as if its connection closed then: what it asks of an engine goes on.
 async fn give_up(request: impl Future) {
     let mut request = pin!(request);
-    poll_fn(|context| Poll::Ready(drop(request.as_mut().poll(context)))).await;
+    poll_fn(|context| {
+        drop(request.as_mut().poll(context));
+        Poll::Ready(())
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

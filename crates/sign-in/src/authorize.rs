@@ -283,7 +283,7 @@ impl AuthorizationAttempt<'_> {
         let client = client_of(self.context, &params).await?;
         *asking = Some(Arc::clone(&client));
         let settings = issuer.settings.load();
-        let mut request = match AuthorizationRequest::check(&params, &client, (&issuer.url, &settings)) {
+        let request = match AuthorizationRequest::check(&params, &client, (&issuer.url, &settings)) {
             Ok(request) => request,
             Err(Rejection::Page(error)) => {
                 let reason = &*error.description;
@@ -297,13 +297,9 @@ impl AuthorizationAttempt<'_> {
         let now = app.now();
         let hint = issuer.id_token_hint(request.id_token_hint);
         let found = self.account(&hint, now, durable).await?;
-        // Boxed, and only where roles may demand one, so that the future of a silent request stays small.
-        if !settings.second_factor_roles.is_empty() {
-            request.needs_second_factor |= Box::pin(self.is_demanded_by_role(&found)).await?;
-        }
-        let loaded =
+        let mut loaded =
             LoadedRequest { request, client: &client, hint: &hint, found: &found, settings: &settings, now };
-        match self.decide(&loaded).await? {
+        match self.decide(&mut loaded).await? {
             Decision::Issue { scope } => self.issue(&loaded, scope, durable).await,
             Decision::SelectAccount => Ok(NextStep::SelectAccount),
             Decision::Login { .. } => Ok(NextStep::SignIn),
@@ -373,9 +369,13 @@ impl AuthorizationAttempt<'_> {
         send(answer, self.received, &self.context.issuer).map(NextStep::Answer)
     }
 
-    async fn decide(&self, loaded: &LoadedRequest<'_>) -> Result<Decision, Failure> {
+    async fn decide(&self, loaded: &mut LoadedRequest<'_>) -> Result<Decision, Failure> {
         let Context { app, issuer, .. } = self.context;
         let LoadedRequest { request, client, hint, found, settings, now } = loaded;
+        // Boxed, and only where roles may demand one, so that the future of a silent request stays small.
+        if !settings.second_factor_roles.is_empty() {
+            request.needs_second_factor |= Box::pin(self.is_demanded_by_role(found)).await?;
+        }
         let consent: Option<Consent> = match &found.session {
             Some(session) if !client.skip_consent => {
                 app.store.consent(&issuer.id, &session.user, &client.client_id).await?

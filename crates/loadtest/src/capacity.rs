@@ -7,7 +7,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use crate::LoadtestError;
-use crate::client::lacking;
+use crate::client::generator_lacks;
 use crate::executor::Schedule;
 use crate::results::{Bottleneck, Capacity, Results, Run};
 use crate::run::{Group, Plan, Ready, Rule, RunOptions, Traffic, cut_short, on_a_runtime};
@@ -276,7 +276,7 @@ fn lacks_connections(run: &Run) -> bool {
 /// then not known.
 fn lacks_files_or_ports(run: &Run) -> bool {
     run.connection_use.as_ref().is_some_and(|used| used.lacking)
-        || run.failure_kinds.keys().any(|kind| lacking(kind).is_some())
+        || run.failure_kinds.keys().any(|kind| generator_lacks(kind).is_some())
 }
 
 /// What the scenario's runs say, which begin at `first`.

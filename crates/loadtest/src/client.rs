@@ -16,7 +16,7 @@ mod transport;
 use std::time::Duration;
 
 pub use error::ClientError;
-pub(crate) use error::lacking;
+pub(crate) use error::generator_lacks;
 pub use http1::Unasked;
 pub use peer::{Peer, Protocol, Way};
 pub use response::Response;

@@ -90,7 +90,7 @@ const NO_FREE_PORT: &str = "no_free_port";
 const TOO_MANY_OPEN_FILES: &str = "too_many_open_files";
 
 /// What the generator itself lacks where requests fail in this way; none where the other side is why.
-pub(crate) fn lacking(kind: &str) -> Option<&'static str> {
+pub(crate) fn generator_lacks(kind: &str) -> Option<&'static str> {
     match kind {
         TOO_MANY_OPEN_FILES => Some("it may open no more files (ulimit -n says how many)"),
         NO_FREE_PORT => Some("no port was free for a further connection"),
@@ -163,7 +163,7 @@ mod tests {
             (Errno::HOSTUNREACH, "connect", None),
         ] {
             assert_eq!(not_connected(errno), kind);
-            let told = lacking(kind);
+            let told = generator_lacks(kind);
             assert_eq!(told.is_some(), words.is_some(), "{kind}");
             assert!(told.zip(words).is_none_or(|(told, words)| told.contains(words)), "{told:?}");
         }

@@ -212,8 +212,8 @@ fn connect(
     (thread, hand): (usize, Visitors),
 ) -> Result<(tokio::runtime::Runtime, Vec<Worker>), LoadtestError> {
     let runtime = runtime()?;
-    let workers =
-        runtime.block_on(Worker::connect(load, thread, hand)).map_err(LoadtestError::http("load"))?;
+    let workers = runtime.block_on(Worker::connect(load, thread, hand));
+    let workers = workers.map_err(|(error, _)| LoadtestError::http("load")(error))?;
     Ok((runtime, workers))
 }
 

@@ -109,6 +109,7 @@ impl Counted {
             bound: self.connections.bound,
             worst_lag_ns: u64::try_from(self.worst_lag.as_nanos()).unwrap_or(u64::MAX),
             refused: self.connections.refused.clone(),
+            lacking: self.connections.lacking,
             nothing_to_ask: self.connections.nothing_to_ask,
             ..GeneratorNow::default()
         }

@@ -11,7 +11,7 @@ use super::open::{Gate, Span};
 use super::queue::{Due, What};
 use super::worker::{Turn, Worker, locked};
 use super::{Load, panicked};
-use crate::client::lacking;
+use crate::client::generator_lacks;
 use crate::scenario::Visitor;
 use crate::tally::Tally;
 use crate::{LoadtestError, clock};
@@ -31,8 +31,8 @@ pub(super) struct Hand {
 /// Visitors that have no connection yet.
 pub(super) struct Spare {
     thread: usize,
-    /// How many the thread has given a connection to.
-    connected: usize,
+    /// How many the thread has asked a connection for.
+    asked: usize,
     visitors: Visitors,
 }
 
@@ -45,8 +45,8 @@ impl Hand {
         let first = share.max(1).next_multiple_of(streams).min(self.visitors.len());
         let spare = self.visitors.split_off(first);
         let workers = Worker::connect(load, self.thread, self.visitors).await;
-        let workers = workers.map_err(LoadtestError::http("load"))?;
-        Ok((workers, Spare { thread: self.thread, connected: first, visitors: spare }))
+        let workers = workers.map_err(|(error, _)| LoadtestError::http("load")(error))?;
+        Ok((workers, Spare { thread: self.thread, asked: first, visitors: spare }))
     }
 }
 
@@ -55,8 +55,8 @@ impl Spare {
     fn next(&mut self, streams: usize) -> Option<(usize, Visitors)> {
         let rest = self.visitors.split_off(streams.min(self.visitors.len()));
         let visitors = std::mem::replace(&mut self.visitors, rest);
-        let position = self.thread + self.connected / streams;
-        self.connected += visitors.len();
+        let position = self.thread + self.asked / streams;
+        self.asked += visitors.len();
         (!visitors.is_empty()).then_some((position, visitors))
     }
 }
@@ -98,6 +98,7 @@ pub(super) async fn serve(
     });
     let cpu = clock::thread_cpu();
     let streams = load.peer.protocol().streams();
+    let mut open = workers.len().div_ceil(streams);
     let mut tasks = JoinSet::new();
     for worker in workers {
         tasks.spawn(Arc::clone(&crew).take_arrivals(worker));
@@ -116,13 +117,14 @@ pub(super) async fn serve(
     while let Some(worker) = tasks.join_next().await {
         visitors.push(worker.map_err(|_| panicked())?.visitor);
     }
-    while let Some(workers) = joining.join_next().await {
-        let workers = workers.map_err(|_| panicked())??;
-        visitors.extend(workers.into_iter().map(|worker| worker.visitor));
+    while let Some(joined) = joining.join_next().await {
+        let (is_open, back) = joined.map_err(|_| panicked())??;
+        open += usize::from(is_open);
+        visitors.extend(back);
     }
     let cpu = clock::thread_cpu().saturating_sub(cpu);
     let taken = taken(&crew.tallies)?;
-    Ok(Part { tallies: taken, cpu, open: spare.connected.div_ceil(streams), visitors })
+    Ok(Part { tallies: taken, cpu, open, visitors })
 }
 
 /// What was counted in these, phase by phase.
@@ -133,24 +135,24 @@ pub(super) fn taken(tallies: &[Arc<Mutex<Tally>>]) -> Result<Vec<Tally>, Loadtes
 }
 
 impl Crew {
-    /// Opens a connection for these visitors, who then take arrivals up. One that cannot be opened is noted: the run goes on
-    /// with those that there are.
+    /// Opens a connection for these visitors, who then take arrivals up; whether it could be opened, and the visitors at the end.
+    /// One that cannot be opened is noted: the run goes on with those that there are.
     async fn join(
         self: Arc<Self>,
         position: usize,
         visitors: Visitors,
-    ) -> Result<Vec<Worker>, LoadtestError> {
+    ) -> Result<(bool, Visitors), LoadtestError> {
         let count = visitors.len();
         let workers = Worker::connect(&self.load, position, visitors).await;
         self.gate.opening.fetch_sub(count, Ordering::Relaxed);
         let workers = match workers {
             Ok(workers) => workers,
-            Err(error) => {
-                let own = lacking(error.kind());
+            Err((error, visitors)) => {
+                let own = generator_lacks(error.kind());
                 self.gate.lacking.fetch_or(own.is_some(), Ordering::Relaxed);
                 let mut refused = self.gate.refused.lock().unwrap_or_else(PoisonError::into_inner);
                 refused.get_or_insert_with(|| own.map_or_else(|| error.to_string(), str::to_owned));
-                return Ok(Vec::new());
+                return Ok((false, visitors));
             }
         };
         self.gate.workers.fetch_add(count, Ordering::Relaxed);
@@ -160,9 +162,9 @@ impl Crew {
         }
         let mut back = Vec::new();
         while let Some(worker) = tasks.join_next().await {
-            back.push(worker.map_err(|_| panicked())?);
+            back.push(worker.map_err(|_| panicked())?.visitor);
         }
-        Ok(back)
+        Ok((true, back))
     }
 
     async fn take_arrivals(self: Arc<Self>, mut worker: Worker) -> Worker {

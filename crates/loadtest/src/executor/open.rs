@@ -356,6 +356,7 @@ impl Gate {
             waiting: self.arrivals.available_permits(),
             worst_lag_ns: self.lag.load(Ordering::Relaxed),
             refused: self.refused.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            lacking: self.lacking.load(Ordering::Relaxed),
             nothing_to_ask: self.nothing_to_ask.load(Ordering::Relaxed),
         }
     }

@@ -39,20 +39,28 @@ pub(super) struct Worker {
 
 impl Worker {
     /// Connects at once, so that an unreachable target is told before the run. As many as the protocol lets share a
-    /// connection. Threads begin with different nodes.
+    /// connection. Threads begin with different nodes. With the error, the visitors come back.
     pub(super) async fn connect(
         load: &Load,
         thread: usize,
         visitors: Vec<Box<dyn Visitor>>,
-    ) -> Result<Vec<Self>, ClientError> {
+    ) -> Result<Vec<Self>, (ClientError, Vec<Box<dyn Visitor>>)> {
         let mut workers: Vec<Self> = Vec::with_capacity(visitors.len());
-        for (position, visitor) in visitors.into_iter().enumerate() {
+        let mut visitors = visitors.into_iter().enumerate();
+        while let Some((position, visitor)) = visitors.next() {
             let peer = load.node(thread + position / load.peer.protocol().streams());
             let begins = position % load.peer.protocol().streams() == 0;
             let shared = workers.last().filter(|_| !begins).and_then(|last| last.connection.beside());
             let connection = match shared {
                 Some(connection) => connection,
-                None => Connection::open(peer, load.timeouts).await?,
+                None => match Connection::open(peer, load.timeouts).await {
+                    Ok(connection) => connection,
+                    Err(error) => {
+                        let connected = workers.into_iter().map(|worker| worker.visitor);
+                        let rest = visitors.map(|(_, visitor)| visitor);
+                        return Err((error, connected.chain([visitor]).chain(rest).collect()));
+                    }
+                },
             };
             let (peer, request) = (peer.clone(), Vec::with_capacity(4096));
             workers.push(Self { connection, peer, visitor, request, used: clock::now() });

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::plan::{Plan, Traffic};
 use crate::LoadtestError;
-use crate::client::{Peer, lacking};
+use crate::client::{Peer, generator_lacks};
 use crate::executor::{self, Connections, OpenOutcome};
 use crate::latency::{Latencies, millis};
 use crate::results::{ConnectionUse, Kind, Latency, Run, Second, ServerFigures, Stage, StepLatency};
@@ -174,7 +174,7 @@ fn threads(plan: &Plan, open: &OpenOutcome) -> Option<String> {
 
 fn sockets(open: &OpenOutcome) -> Option<String> {
     for (kind, count) in &open.outcome.tally.failures {
-        if let Some(words) = lacking(kind) {
+        if let Some(words) = generator_lacks(kind) {
             return Some(format!("{words}: {count} requests could not be sent"));
         }
     }

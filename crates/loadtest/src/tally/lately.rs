@@ -284,6 +284,9 @@ pub struct GeneratorNow {
     pub worst_lag_ns: u64,
     /// Why a further connection could not be opened.
     pub refused: Option<String>,
+    /// Whether that was for want of something of the generator's own: files, ports.
+    #[serde(default)]
+    pub lacking: bool,
     /// Arrivals for which the seed had nothing left to ask.
     pub nothing_to_ask: u64,
 }
@@ -297,6 +300,7 @@ impl GeneratorNow {
         self.waiting = self.waiting.saturating_add(other.waiting);
         self.worst_lag_ns = self.worst_lag_ns.max(other.worst_lag_ns);
         self.refused = self.refused.take().or(other.refused);
+        self.lacking |= other.lacking;
         self.nothing_to_ask = self.nothing_to_ask.saturating_add(other.nothing_to_ask);
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::totals::Totals;
-use crate::client::lacking;
+use crate::client::generator_lacks;
 use crate::latency::{Latencies, millis};
 use crate::results::{ConnectionUse, Kind, Latency, Results, Run, Second, Threshold};
 use crate::run::Rule;
@@ -220,7 +220,7 @@ impl Current {
             most_in_use: most.max(self.generator.in_flight),
             exhausted_seconds: 0.0,
             refused: self.generator.refused.clone(),
-            lacking: false,
+            lacking: self.generator.lacking,
         });
     }
 
@@ -265,7 +265,7 @@ impl Current {
             self.run
                 .failure_kinds
                 .iter()
-                .filter_map(|(kind, count)| Some(format!("{}: {count} times", lacking(kind)?))),
+                .filter_map(|(kind, count)| Some(format!("{}: {count} times", generator_lacks(kind)?))),
         );
         if self.run.generator_lag_ms > LATE_MS {
             limits.push(format!("it sent {:.0} ms late at worst", self.run.generator_lag_ms));

@@ -43,6 +43,7 @@ fn a_build_that_spins_is_worse_beside_one_that_does_not() {
     assert!(found.worse_by > Some(0.5), "{found:?}");
 }
 
+/// Whether it compiles is seen where the build is made (`scripts/gate_tries`).
 #[test]
 fn the_patch_of_the_build_that_spins_still_applies() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use symbolon_crypto::SecretString;
-use symbolon_loadtest::results::{Bottleneck, Results};
+use symbolon_loadtest::capacity::{CapacityOptions, capacity};
+use symbolon_loadtest::results::{Bottleneck, Results, Run};
 use symbolon_loadtest::{RunningTarget, report, run};
 
 use crate::fake::front::{Fate, Fates};
 use crate::fake::{Fake, SECRET};
-use crate::verdicts::{at_once, options_for, plan, search};
+use crate::verdicts::{at_once, options_for, plan, search_options};
 
 /// Where the fake is that this process is to load; set where it is such a process.
 const TARGET: &str = "SYMBOLON_TEST_TARGET_OF_FEW_FILES";
@@ -94,7 +95,9 @@ fn assert_nothing_is_claimed(results: &Results) {
 #[test]
 fn a_search_that_ends_at_the_generators_files_claims_no_capacity() {
     if let Some(target) = given() {
-        return tell(&search(target, 16));
+        // Answers take longer than they may take after the end of so short a try, so the rate is no rule here.
+        let options = CapacityOptions { only_thresholds: true, ..search_options(target, 16) };
+        return tell(&capacity(&options, &mut Vec::new()).unwrap());
     }
     // More at once than there can be connections.
     let fates: Fates = at_once(1_000, Duration::from_millis(200));
@@ -106,10 +109,14 @@ fn a_search_that_ends_at_the_generators_files_claims_no_capacity() {
 #[test]
 fn connections_that_could_not_be_opened_are_no_proof_that_more_would_not_help() {
     if let Some(target) = given() {
-        return tell(&search(target, 64));
+        return tell(&capacity(&search_options(target, 64), &mut Vec::new()).unwrap());
     }
     // Twelve of 20 ms at once: 600 a second, and a few more connections than 64 carry no more than those.
     let (fake, _) = Fake::behind("/userinfo", at_once(12, Duration::from_millis(20)));
     let test = "limits::connections_that_could_not_be_opened_are_no_proof_that_more_would_not_help";
-    assert_nothing_is_claimed(&by_a_process_with_few_files(test, &fake));
+    let results = by_a_process_with_few_files(test, &fake);
+    let is_lacking = |run: &&Run| run.connection_use.as_ref().is_some_and(|used| used.lacking);
+    let lacking: Vec<_> = results.runs.iter().filter(is_lacking).collect();
+    assert!(!lacking.is_empty(), "{:?}", results.runs);
+    assert!(lacking.iter().all(|run| run.generator_limit.is_some()), "{lacking:?}");
 }

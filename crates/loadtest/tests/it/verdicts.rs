@@ -140,8 +140,8 @@ fn connections_that_do_not_suffice_are_the_generators_limit() {
     assert!(!results.passed());
 }
 
-pub(crate) fn search(target: RunningTarget, connections: usize) -> Results {
-    let options = CapacityOptions {
+pub(crate) fn search_options(target: RunningTarget, connections: usize) -> CapacityOptions {
+    CapacityOptions {
         run: options_for(target, Vec::new()),
         scenarios: vec![Scenario::Userinfo],
         shards: None,
@@ -154,8 +154,11 @@ pub(crate) fn search(target: RunningTarget, connections: usize) -> Results {
         threads: 1,
         timeout: Duration::from_millis(500),
         pattern: Pattern { requests_per_day: None, daily_share: 0.3, busiest_hour: 0.15 },
-    };
-    capacity(&options, &mut Vec::new()).unwrap()
+    }
+}
+
+fn search(target: RunningTarget, connections: usize) -> Results {
+    capacity(&search_options(target, connections), &mut Vec::new()).unwrap()
 }
 
 /// So many requests at once take so long each; the others wait.

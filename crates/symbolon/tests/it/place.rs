@@ -6,6 +6,7 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
@@ -208,8 +209,8 @@ impl Server {
     pub(crate) fn into_log_with(self, text: &str) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
         while !lines.last().is_some_and(|line| line.contains(text)) {
-            let line = self.log.recv();
-            lines.push(line.unwrap_or_else(|_| panic!("the server ended before it logged {text:?}")));
+            let line = self.log.recv_timeout(Duration::from_secs(30));
+            lines.push(line.unwrap_or_else(|error| panic!("the server did not log {text:?}: {error}; {lines:?}")));
         }
         lines.extend(self.into_log());
         lines

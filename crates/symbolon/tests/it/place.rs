@@ -210,7 +210,9 @@ impl Server {
         let mut lines: Vec<String> = Vec::new();
         while !lines.last().is_some_and(|line| line.contains(text)) {
             let line = self.log.recv_timeout(Duration::from_secs(30));
-            lines.push(line.unwrap_or_else(|error| panic!("the server did not log {text:?}: {error}; {lines:?}")));
+            lines.push(
+                line.unwrap_or_else(|error| panic!("the server did not log {text:?}: {error}; {lines:?}")),
+            );
         }
         lines.extend(self.into_log());
         lines

@@ -30,7 +30,7 @@ use crate::detached::Detached;
 use crate::entitlements::CutEntitlements;
 use crate::issuer::{self, Directory, IssuerError, IssuerState};
 use crate::outbox::Outbox;
-use crate::passwords::Passwords;
+use crate::passwords::{ListFault, Passwords};
 use crate::rate_limit::RateLimits;
 use crate::upstream_cache::UpstreamCache;
 use symbolon_config::{Config, TraceparentOf};
@@ -180,7 +180,8 @@ impl App {
             )))
         });
         let passwords = Passwords::new(&config.security.argon2, &*ports.random);
-        use_breached(&passwords, &config);
+        let used = passwords.use_breached(config.security.breached_passwords.as_deref());
+        tell_of_unused_list(used);
         Arc::new(Self {
             tracer,
             deliveries,
@@ -402,23 +403,24 @@ impl App {
     }
 
     /// Applies a configuration that was read again.
-    pub fn reconfigure(&self, config: Config) {
+    pub async fn reconfigure(&self, config: Config) {
         self.rate_limits.set(&config.rate_limits);
         self.trusted_proxies.store(Arc::new(config.security.trusted_proxies.clone()));
         // A configuration without a secret keeps the one that was generated at the first start.
         if let Some(secret) = &config.security.admin_secret {
             self.admin_secret.store(Arc::new(digest::sha256(&[secret.expose().as_bytes()])));
         }
-        // The file may be a newer one of the same name.
-        use_breached(&self.passwords, &config);
+        let breached = config.security.breached_passwords.clone();
         self.config.store(Arc::new(config));
         self.share_rooms();
+        // The file may be a newer one of the same name.
+        tell_of_unused_list(self.passwords.use_breached_anew(breached).await);
     }
 }
 
-/// Opens the list of breached passwords that the configuration names.
-fn use_breached(passwords: &Passwords, config: &Config) {
-    if let Err(fault) = passwords.use_breached(config.security.breached_passwords.as_deref()) {
+/// Says so where the list of breached passwords that the configuration names was not taken into use.
+fn tell_of_unused_list(used: Result<(), ListFault>) {
+    if let Err(fault) = used {
         let mend = fault.mend();
         tracing::error!(%fault, mend, "breached_passwords_file cannot be used; a list that was in use stays");
     }

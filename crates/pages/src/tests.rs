@@ -505,6 +505,32 @@ fn an_error_says_nothing_twice_and_nothing_empty() {
     }
 }
 
+/// The style sheet lays out what is directly in a button piece by piece, without the spaces between: a name stands with the text
+/// around it in one element.
+#[test]
+fn a_name_in_a_button_keeps_the_spaces_around_it() {
+    let mut names = 0;
+    for (page, html) in pages() {
+        for rest in html.split(" class=\"button ").skip(1) {
+            let (_, rest) = rest.split_once('>').unwrap();
+            let end = ["</a>", "</button>"].iter().filter_map(|end| rest.find(end)).min().unwrap();
+            let mut depth = 0;
+            for tag in tags(&rest[..end]) {
+                if is(&tag, "bdi") {
+                    names += 1;
+                    assert!(depth > 0, "{page}: {}", &rest[..end]);
+                }
+                if tag.starts_with('/') {
+                    depth -= 1;
+                } else if !is(&tag, "img") {
+                    depth += 1;
+                }
+            }
+        }
+    }
+    assert!(names > 2, "such buttons are on several pages");
+}
+
 /// Users of screen readers navigate by headings, so none may skip a level, whatever the script adds.
 #[test]
 fn headings_go_down_one_level_at_a_time() {

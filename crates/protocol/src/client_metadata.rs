@@ -109,6 +109,12 @@ pub enum Warning {
          (regenerate-secret with keep_old_seconds)"
     )]
     ShortSecret(usize),
+    /// A secret came as a digest, which says nothing of the secret's strength.
+    #[error(
+        "client_secret_digests has a secret whose strength cannot be judged: send only digests of secrets that a provider drew, with 32 \
+         characters or more, and replace any other by one that is drawn here (regenerate-secret with keep_old_seconds)"
+    )]
+    UncheckedSecret,
     /// A form of redirect URIs that only some clients are allowed.
     #[error("redirect_uri_forms allows {name}: {risk}", name = .0.as_str(), risk = .0.risk())]
     Form(RedirectUriForm),
@@ -261,8 +267,9 @@ fn build(
     let own = current.map(|client| client.client_secrets.live(now)).unwrap_or_default();
     let redirect_uri_forms = redirect_uris::forms(doc)?;
     let too_short = given.too_short().map(Warning::ShortSecret);
-    let warnings =
-        too_short.into_iter().chain(redirect_uri_forms.iter().copied().map(Warning::Form)).collect();
+    let unchecked = given.is_unchecked(&own, key, now).then_some(Warning::UncheckedSecret);
+    let forms = redirect_uri_forms.iter().copied().map(Warning::Form);
+    let warnings = too_short.into_iter().chain(unchecked).chain(forms).collect();
     let (client_secrets, client_secret) = secrets::secrets(method, given, own, key, now, random)?;
     let client_name = client_name(doc)?;
     let redirect_uris = redirect_uris::read(doc, &grant_types, &redirect_uri_forms)?;

@@ -33,7 +33,8 @@ pub const USE_NOTED_EVERY: Duration = Duration::from_secs(600);
 /// It is no slow hash, because every request of a client compares it. A slow hash would only protect secrets that are too
 /// short to be searched for otherwise. Those of at least [`LONG`] characters are not; for shorter ones that another provider
 /// drew, whoever has a copy of the database lacks the key, without which there is nothing to search
-/// (`docs/decisions/034-imported-client-secrets.md`).
+/// (`docs/decisions/034-imported-client-secrets.md`). Of one that came as a digest ([`ClientSecret::of_digest`]) neither length nor
+/// strength can be judged: it is taken on the word of whoever sent it (`docs/decisions/060-client-secrets-move-by-digest.md`).
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SecretDigest(pub [u8; 32]);
@@ -140,6 +141,12 @@ impl ClientSecrets {
     /// All, the newest first.
     pub fn iter(&self) -> std::slice::Iter<'_, ClientSecret> {
         self.0.iter()
+    }
+
+    /// The one of which this is the SHA-256.
+    pub fn of_sha256(&self, sha256: &[u8; 32], key: &HmacKey) -> Option<&ClientSecret> {
+        let presented = SecretDigest(*sha256);
+        self.0.iter().find(|secret| secret.matches(&presented, key))
     }
 
     /// Those that are alive.

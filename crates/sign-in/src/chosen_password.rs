@@ -5,17 +5,18 @@ use symbolon_pages::PasswordFault;
 use symbolon_protocol::password_policy::{self, PasswordFault as Fault};
 use symbolon_protocol::user::User;
 
-use symbolon_app::http::{Context, Failure};
+use symbolon_app::http::Context;
+use symbolon_app::passwords::Busy;
 
 /// What is wrong with it, as pages say it: by the rule, and by the list of breached passwords that the server may have.
 ///
 /// # Errors
-/// [`Failure::Unavailable`]: that list cannot be read now.
+/// [`Busy`]: that list cannot be read now. The page keeps its form and says so.
 pub(super) async fn fault(
     context: &Context,
     password: &SecretString,
     user: &User,
-) -> Result<Option<PasswordFault>, Failure> {
+) -> Result<Option<PasswordFault>, Busy> {
     match password_policy::check(password.expose(), user) {
         Err(Fault::TooShort) => Ok(Some(PasswordFault::TooShort)),
         Err(Fault::TooLong) => Ok(Some(PasswordFault::TooLong)),

@@ -238,7 +238,7 @@ impl Signals {
                 _ = self.terminate.recv() => return,
                 _ = self.interrupt.recv() => return,
                 _ = self.hangup.recv() => match reload() {
-                    Ok(config) => take_over((app, server, logging), &started, config),
+                    Ok(config) => take_over((app, server, logging), &started, config).await,
                     Err(errors) => tracing::error!("the configuration was not taken over: {errors}"),
                 },
             }
@@ -257,7 +257,11 @@ impl Signals {
 }
 
 /// Applies what may change while running, and logs the keys that need a restart.
-fn take_over((app, server, logging): (&Arc<App>, &Server, &Logging), started: &Config, mut new: Config) {
+async fn take_over(
+    (app, server, logging): (&Arc<App>, &Server, &Logging),
+    started: &Config,
+    mut new: Config,
+) {
     let old = app.config.load_full();
     new.bound(old.listen.public);
     read_certificates(app, server, &new);
@@ -272,7 +276,7 @@ fn take_over((app, server, logging): (&Arc<App>, &Server, &Logging), started: &C
         tracing::error!(%error, "the log level stays as it is");
     }
     server.telemetry().log().set_success_one_in(new.telemetry.log_sample);
-    app.reconfigure(new);
+    app.reconfigure(new).await;
     tracing::info!(keys = ?diff.live, "the configuration was taken over");
 }
 

@@ -7,13 +7,16 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use symbolon_crypto::digest::{SHA1_BYTES, sha1_of_listed_password};
 use symbolon_crypto::secret::SecretString;
 use symbolon_protocol::precis::opaque_string;
+use tokio::sync::Semaphore;
+use tokio::task::{self, JoinHandle};
 
 use super::Busy;
 
@@ -21,6 +24,10 @@ use super::Busy;
 const LONGEST_LINE: usize = 96;
 /// How many places of a file are looked at before it is used.
 const PROBES: u64 = 256;
+/// How many look-ups read at once. They share their threads with other work of the server, which must not wait for a slow disk.
+const READERS: usize = 8;
+/// How long somebody waits for a look-up.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// Hexadecimal digits of a digest.
 const DIGITS: usize = 2 * SHA1_BYTES;
 
@@ -32,7 +39,7 @@ pub enum ListFault {
     /// It cannot be read.
     #[error("cannot be read: {0}")]
     Io(#[from] io::Error),
-    /// It is a directory or a device.
+    /// It is a directory, a device or a pipe.
     #[error("is not a file")]
     NotAFile,
     /// It has no line.
@@ -44,6 +51,9 @@ pub enum ListFault {
     /// A line stands before one with a smaller digest.
     #[error("is not ordered by digest: the line at byte {0} belongs further up")]
     Order(u64),
+    /// The disk does not answer.
+    #[error("was not read within {} s", LONGEST_WAIT.as_secs())]
+    Slow,
 }
 
 impl ListFault {
@@ -56,6 +66,7 @@ impl ListFault {
                  haveibeenpwned-downloader writes it into one file"
             }
             Self::Order(_) => "order it by digest (LC_ALL=C sort), not by count",
+            Self::Slow => "name a file on a disk of this machine that is not overloaded",
         }
     }
 }
@@ -80,12 +91,13 @@ impl BreachedPasswords {
     /// # Errors
     /// [`ListFault`]
     pub fn open(path: &Path) -> Result<Self, ListFault> {
-        let file = File::open(path)?;
-        let found = file.metadata()?;
-        if !found.is_file() {
+        // Before it is opened: a pipe is open when somebody writes into it, and not before.
+        if !std::fs::metadata(path)?.is_file() {
             return Err(ListFault::NotAFile);
         }
-        let mut list = Self { file, ends: found.len() };
+        let file = File::open(path)?;
+        let ends = file.metadata()?.len();
+        let mut list = Self { file, ends };
         list.ends = list.without_blank_end()?;
         if list.ends == 0 {
             return Err(ListFault::Empty);
@@ -173,16 +185,32 @@ enum InUse {
     Nothing,
     /// This one.
     List(BreachedPasswords),
-    /// One that could not be opened: nothing can be said about a password.
-    Unreadable,
+    /// One that could not be opened, and why: nothing can be said about a password.
+    Unreadable(Unread),
+}
+
+/// Why a list was not read, and how to mend it.
+struct Unread {
+    fault: String,
+    mend: &'static str,
+}
+
+impl From<&ListFault> for Unread {
+    fn from(fault: &ListFault) -> Self {
+        Self { fault: fault.to_string(), mend: fault.mend() }
+    }
 }
 
 /// What the server asks about passwords that somebody chooses.
-pub(super) struct BreachCheck(ArcSwap<InUse>);
+pub(super) struct BreachCheck {
+    in_use: ArcSwap<InUse>,
+    /// A permit for each look-up that may read.
+    readers: Arc<Semaphore>,
+}
 
 impl Default for BreachCheck {
     fn default() -> Self {
-        Self(ArcSwap::from_pointee(InUse::Nothing))
+        Self { in_use: ArcSwap::from_pointee(InUse::Nothing), readers: Arc::new(Semaphore::new(READERS)) }
     }
 }
 
@@ -192,47 +220,81 @@ impl BreachCheck {
     /// # Errors
     /// [`ListFault`]
     pub(super) fn use_file(&self, path: Option<&Path>) -> Result<(), ListFault> {
-        let opened = path.map(BreachedPasswords::open).transpose();
+        self.take_over(path.map(BreachedPasswords::open).transpose())
+    }
+
+    /// Like [`use_file`](Self::use_file), for a server that runs: the reads of the disk are off the threads that serve.
+    ///
+    /// # Errors
+    /// [`ListFault`]
+    pub(super) async fn use_file_anew(&self, path: Option<PathBuf>) -> Result<(), ListFault> {
+        let open = move || path.as_deref().map(BreachedPasswords::open).transpose();
+        let opened = task::spawn_blocking(open).await;
+        self.take_over(opened.unwrap_or_else(|fault| Err(io::Error::other(fault).into())))
+    }
+
+    fn take_over(&self, opened: Result<Option<BreachedPasswords>, ListFault>) -> Result<(), ListFault> {
         match opened {
-            Ok(list) => self.0.store(Arc::new(list.map_or(InUse::Nothing, InUse::List))),
+            Ok(list) => {
+                self.in_use.store(Arc::new(list.map_or(InUse::Nothing, InUse::List)));
+                Ok(())
+            }
             Err(fault) => {
-                if !matches!(**self.0.load(), InUse::List(_)) {
-                    self.0.store(Arc::new(InUse::Unreadable));
+                if !matches!(**self.in_use.load(), InUse::List(_)) {
+                    self.in_use.store(Arc::new(InUse::Unreadable(Unread::from(&fault))));
                 }
-                return Err(fault);
+                Err(fault)
             }
         }
-        Ok(())
     }
 
     /// Whether a password stands in the list, as it was typed or as it is hashed (RFC 8265 4.2.2).
     ///
     /// # Errors
-    /// [`Busy`]: the file cannot be read now.
+    /// [`Busy`]: the file cannot be read now, or enough others read it.
     pub(super) async fn has(&self, password: &SecretString) -> Result<bool, Busy> {
-        let in_use = self.0.load_full();
-        if matches!(*in_use, InUse::Nothing) {
-            return Ok(false);
+        let in_use = self.in_use.load_full();
+        match &*in_use {
+            InUse::Nothing => return Ok(false),
+            InUse::Unreadable(why) => return Err(unread(why)),
+            InUse::List(_) => {}
         }
+        let Ok(permit) = Arc::clone(&self.readers).try_acquire_owned() else {
+            return Err(Busy { retry_after_seconds: 1 });
+        };
         let typed = sha1_of_listed_password(password);
         let hashed =
             sha1_of_listed_password(&SecretString::new(opaque_string(password.expose()).into_owned()));
         // Reads of a disk, off the threads that serve.
-        let looked = tokio::task::spawn_blocking(move || match &*in_use {
-            InUse::Nothing => Ok(false),
-            InUse::List(list) => Ok(list.contains(&typed)? || list.contains(&hashed)?),
-            InUse::Unreadable => Err(ListFault::NotAFile),
+        let looking = task::spawn_blocking(move || -> Result<bool, ListFault> {
+            // Given back when the reads have ended, also where nobody waits for them any more.
+            let _permit = permit;
+            match &*in_use {
+                InUse::List(list) => Ok(list.contains(&typed)? || list.contains(&hashed)?),
+                InUse::Nothing | InUse::Unreadable(_) => Ok(false),
+            }
         });
-        match looked.await {
-            Ok(Ok(has)) => Ok(has),
-            Ok(Err(fault)) => Err(unread(&fault)),
-            Err(fault) => Err(unread(&fault)),
-        }
+        waited_for(looking).await.map_err(|fault| unread(&Unread::from(&fault)))
     }
 }
 
-fn unread(fault: &dyn std::fmt::Display) -> Busy {
-    tracing::error!(target: "symbolon::password", %fault, "the list of breached passwords was not read");
+/// What a look-up found, if it ends in time.
+async fn waited_for(looking: JoinHandle<Result<bool, ListFault>>) -> Result<bool, ListFault> {
+    match tokio::time::timeout(LONGEST_WAIT, looking).await {
+        Ok(Ok(found)) => found,
+        Ok(Err(fault)) => Err(io::Error::other(fault).into()),
+        Err(_) => Err(ListFault::Slow),
+    }
+}
+
+fn unread(Unread { fault, mend }: &Unread) -> Busy {
+    tracing::error!(
+        target: "symbolon::password",
+        key = "breached_passwords_file",
+        %fault,
+        mend,
+        "the list of breached passwords was not read, so no new password is taken"
+    );
     Busy { retry_after_seconds: 1 }
 }
 
@@ -325,6 +387,49 @@ mod tests {
         assert_eq!(check.has(&password).await, Ok(true), "the list before stays");
         check.use_file(None).unwrap();
         assert_eq!(check.has(&password).await, Ok(false));
+    }
+
+    /// Opening a pipe would wait for somebody who writes into it.
+    #[test]
+    fn a_pipe_is_refused_and_not_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let pipe = directory.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        assert!(matches!(BreachedPasswords::open(&pipe), Err(ListFault::NotAFile)));
+    }
+
+    #[tokio::test]
+    async fn only_some_read_at_once_and_the_others_are_told_to_come_again() {
+        let (list, check) =
+            (file("5BAA61E4C9B93F3F0682250B6CF8331B7EE68FD8:9545824\n"), BreachCheck::default());
+        let password = SecretString::new("password".into());
+        let readers = u32::try_from(READERS).unwrap();
+        let others = || Arc::clone(&check.readers).try_acquire_many_owned(readers).unwrap();
+        let all = others();
+        assert_eq!(check.has(&password).await, Ok(false), "without a list nothing is read");
+        check.use_file_anew(Some(list.path().into())).await.unwrap();
+        assert_eq!(check.has(&password).await, Err(Busy { retry_after_seconds: 1 }));
+        drop(all);
+        for _ in 0..2 * READERS {
+            assert_eq!(check.has(&password).await, Ok(true));
+        }
+        drop(others());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_waits_long_for_a_disk_that_does_not_answer() {
+        let looking = task::spawn(std::future::pending::<Result<bool, ListFault>>());
+        assert!(matches!(waited_for(looking).await, Err(ListFault::Slow)));
+    }
+
+    #[tokio::test]
+    async fn why_a_list_is_not_used_is_kept_for_the_log() {
+        let check = BreachCheck::default();
+        assert!(check.use_file_anew(Some("/nonexistent".into())).await.is_err());
+        let in_use = check.in_use.load_full();
+        let InUse::Unreadable(Unread { fault, mend }) = &*in_use else { panic!("it is unreadable") };
+        assert!(fault.contains("cannot be read") && mend.contains("may read"), "{fault}: {mend}");
     }
 
     /// RFC 8265 4.2.2: what is typed with another space is hashed with a common one, and signs in by either.

@@ -12,7 +12,7 @@ mod pool;
 use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -110,10 +110,18 @@ impl Passwords {
         self.breached.use_file(path)
     }
 
+    /// Like [`use_breached`](Self::use_breached), while the server runs.
+    ///
+    /// # Errors
+    /// [`ListFault`]
+    pub async fn use_breached_anew(&self, path: Option<PathBuf>) -> Result<(), ListFault> {
+        self.breached.use_file_anew(path).await
+    }
+
     /// Whether a password that somebody chooses is known from a breach (NIST SP 800-63B 5.1.1.2), by the configured list.
     ///
     /// # Errors
-    /// [`Busy`]: the list cannot be read now.
+    /// [`Busy`]: the list cannot be read now, or too many read it.
     pub async fn is_breached(&self, password: &SecretString) -> Result<bool, Busy> {
         self.breached.has(password).await
     }

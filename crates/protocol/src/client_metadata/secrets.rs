@@ -52,6 +52,11 @@ impl Given {
         if records.len() > MOST_DIGESTS || (secret.is_some() && !records.is_empty()) {
             return Err(invalid(DIGESTS, "has two digests at most, and none beside client_secret"));
         }
+        if let [one, other] = &*records
+            && one.sha256 == other.sha256
+        {
+            return Err(invalid(DIGESTS, "has the same digest twice"));
+        }
         let digest = |record: DigestRecord| {
             let sha256 = encoding::decode_array(&record.sha256);
             let sha256 = sha256.map_err(|_| invalid(DIGESTS, "are not SHA-256 in base64url"))?;
@@ -60,8 +65,20 @@ impl Given {
         Ok(Self { secret, digests: records.into_iter().map(digest).collect::<Result<_, OAuthError>>()? })
     }
 
-    fn is_nothing(&self) -> bool {
-        self.secret.is_none() && self.digests.is_empty()
+    /// The member that was sent; `None` if neither was.
+    fn member(&self) -> Option<&'static str> {
+        match self.secret {
+            Some(_) => Some("client_secret"),
+            None => (!self.digests.is_empty()).then_some(DIGESTS),
+        }
+    }
+
+    /// Whether one of the digests is of a secret that the client does not have already: nobody sees from it how easily that
+    /// secret is guessed.
+    pub(super) fn is_unchecked(&self, own: &ClientSecrets, key: &HmacKey, now: Timestamp) -> bool {
+        self.digests
+            .iter()
+            .any(|(sha256, end)| end.is_none_or(|end| now < end) && own.of_sha256(sha256, key).is_none())
     }
 
     /// The length of a secret that was given and is shorter than it should be.
@@ -122,13 +139,16 @@ pub(super) fn secrets(
     random: &dyn Random,
 ) -> Result<(ClientSecrets, Option<SecretString>), OAuthError> {
     if !uses_secret(method) {
-        return match given.is_nothing() {
-            false => Err(invalid("client_secret", "is not used by this token_endpoint_auth_method")),
-            true => Ok((ClientSecrets::default(), None)),
+        return match given.member() {
+            Some(member) => Err(invalid(member, "is not used by this token_endpoint_auth_method")),
+            None => Ok((ClientSecrets::default(), None)),
         };
     }
-    let digests = given.digests.into_iter();
-    let known = digests.map(|(sha256, end)| ClientSecret::of_digest(sha256, end, now, random));
+    let known = given.digests.into_iter().map(|(sha256, end)| match own.of_sha256(&sha256, key) {
+        // The client has it already: what is known of it stays.
+        Some(own) => ClientSecret { expires_at: end, ..own.clone() },
+        None => ClientSecret::of_digest(sha256, end, now, random),
+    });
     let known: Vec<ClientSecret> = known.filter(|secret| secret.is_live(now)).collect();
     if !known.is_empty() {
         return Ok((ClientSecrets::from(known), None));

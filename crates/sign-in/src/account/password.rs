@@ -15,6 +15,7 @@ use super::{Person, Visitor, by_themselves, done, form, status, told, visitor};
 use crate::sign_in_goal::Freshness;
 use crate::{chosen_password, credential_news};
 use symbolon_app::http::{Call, Context, Failure};
+use symbolon_app::passwords::Busy;
 
 const PLACE: AccountPlace = AccountPlace::Password;
 
@@ -67,7 +68,7 @@ async fn change(
     if params.get("state")? != Some(&*state(&context, hash)) {
         return Ok(sent_again(&context, person, hash, new).await);
     }
-    if let Some(notice) = fault(&context, person, &new, &again).await? {
+    if let Some(notice) = fault(&context, person, &new, &again).await {
         return Ok(Err(notice));
     }
     if let Some(hash) = hash
@@ -112,23 +113,23 @@ async fn sent_again(
     }
 }
 
-/// What is wrong with a new password.
+/// What is wrong with a new password, or that this cannot be said now.
 async fn fault(
     context: &Context,
     person: &Person,
     new: &SecretString,
     again: &SecretString,
-) -> Result<Option<AccountNotice>, Failure> {
-    let fault = chosen_password::fault(context, new, &person.user).await?;
-    Ok(match fault {
-        Some(PasswordFault::TooShort) => Some(AccountNotice::TooShort),
-        Some(PasswordFault::TooLong) => Some(AccountNotice::TooLong),
-        Some(PasswordFault::Common) => Some(AccountNotice::Common),
-        Some(PasswordFault::Breached) => Some(AccountNotice::Breached),
-        Some(PasswordFault::OwnName) => Some(AccountNotice::OwnName),
-        None if new.expose() != again.expose() => Some(AccountNotice::Differ),
-        None => None,
-    })
+) -> Option<AccountNotice> {
+    match chosen_password::fault(context, new, &person.user).await {
+        Err(Busy { .. }) => Some(AccountNotice::Busy),
+        Ok(Some(PasswordFault::TooShort)) => Some(AccountNotice::TooShort),
+        Ok(Some(PasswordFault::TooLong)) => Some(AccountNotice::TooLong),
+        Ok(Some(PasswordFault::Common)) => Some(AccountNotice::Common),
+        Ok(Some(PasswordFault::Breached)) => Some(AccountNotice::Breached),
+        Ok(Some(PasswordFault::OwnName)) => Some(AccountNotice::OwnName),
+        Ok(None) if new.expose() != again.expose() => Some(AccountNotice::Differ),
+        Ok(None) => None,
+    }
 }
 
 /// Which password a page was shown for, without a word about it: a keyed digest of its salted hash.

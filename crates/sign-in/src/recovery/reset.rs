@@ -18,7 +18,6 @@ use super::ask::status;
 use super::{PATH, RESET, SealedLink};
 use crate::after_answer::{mail_language, queue};
 use crate::chosen_password;
-use crate::interaction::PendingAuthorization;
 use crate::login_page::append;
 use crate::notice_page::notice;
 use crate::onward;
@@ -31,6 +30,7 @@ use symbolon_app::http::csrf::{Browser, PageForm, Purpose};
 use symbolon_app::http::{Call, Context, Failure, Policy, html};
 use symbolon_app::issuer::Appearance;
 use symbolon_app::one_use::use_once;
+use symbolon_app::passwords::Busy;
 use symbolon_app::rate_limit::Limited;
 
 /// The kind of the marks.
@@ -102,7 +102,7 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
         to: link.user.email.clone().unwrap_or_default(),
         language: mail_language(call.language(), link.user.profile.locale.as_deref()),
         user: Some(link.user.id.clone()),
-        client: link.contents.authorization.as_ref().and_then(PendingAuthorization::client_id),
+        client: None,
         message: Message::PasswordChanged { at: context.app.now() },
     };
     queue(&context, &mail).await;
@@ -118,8 +118,10 @@ async fn attempt(
     code: &str,
 ) -> Result<Result<bool, RecoveryError>, Failure> {
     let Context { app, issuer, remote, .. } = context;
-    if let Some(fault) = chosen_password::fault(context, &password, &link.user).await? {
-        return Ok(Err(RecoveryError::Password(fault)));
+    match chosen_password::fault(context, &password, &link.user).await {
+        Ok(None) => {}
+        Ok(Some(fault)) => return Ok(Err(RecoveryError::Password(fault))),
+        Err(Busy { .. }) => return Ok(Err(RecoveryError::Busy)),
     }
     let name = link.user.email.clone().unwrap_or_default();
     let _in_flight = match app.rate_limits.begin_login(&issuer.id, &name, *remote, app.now()) {

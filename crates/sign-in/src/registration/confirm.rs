@@ -91,7 +91,7 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
     }
     let password = match new_password::typed(context, &params, &applicant).await? {
         Ok(password) => password,
-        Err(fault) => return page(here, &interaction, Some(MailedCodeError::Password(fault))).await,
+        Err(why) => return page(here, &interaction, Some(why.into())).await,
     };
     let typed = params.get("code")?.unwrap_or_default();
     if !pending.is_proven

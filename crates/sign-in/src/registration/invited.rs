@@ -24,8 +24,8 @@ pub(super) async fn submit(
 ) -> Result<Response, Failure> {
     let password = match new_password::typed(&call.context, params, &applicant).await? {
         Ok(password) => password,
-        Err(fault) => {
-            let error = Some(RegisterError::Password(fault));
+        Err(why) => {
+            let error = Some(RegisterError::from(why));
             return apply::page((&call.context, &call.received), &interaction, typed, error).await;
         }
     };

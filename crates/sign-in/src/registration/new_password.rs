@@ -1,7 +1,7 @@
 //! The password of a new account, and whether it needs one.
 
 use symbolon_crypto::secret::SecretString;
-use symbolon_pages::{NewPassword, PasswordFault};
+use symbolon_pages::{MailedCodeError, NewPassword, PasswordFault, RegisterError};
 use symbolon_protocol::id::UserId;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::sign_in::method::SignInMethod;
@@ -10,6 +10,7 @@ use super::applicant::Applicant;
 use crate::chosen_password;
 use crate::login_page::{offers, offers_mail};
 use symbolon_app::http::{Context, Failure};
+use symbolon_app::passwords::Busy;
 
 /// Whether a new account gets a password. It needs none where its proven address is a way to sign in; where passkeys are the
 /// only other way, it does, because it has no passkey yet.
@@ -21,15 +22,41 @@ pub(super) fn new_password(context: &Context) -> NewPassword {
     }
 }
 
-/// The password that was typed, or none where the account needs none; or what is wrong with it.
+/// Why a password is not taken.
+pub(super) enum NotTaken {
+    /// What is wrong with it.
+    Fault(PasswordFault),
+    /// It cannot be judged now.
+    Busy,
+}
+
+impl From<NotTaken> for MailedCodeError {
+    fn from(why: NotTaken) -> Self {
+        match why {
+            NotTaken::Fault(fault) => Self::Password(fault),
+            NotTaken::Busy => Self::Busy,
+        }
+    }
+}
+
+impl From<NotTaken> for RegisterError {
+    fn from(why: NotTaken) -> Self {
+        match why {
+            NotTaken::Fault(fault) => Self::Password(fault),
+            NotTaken::Busy => Self::Busy,
+        }
+    }
+}
+
+/// The password that was typed, or none where the account needs none; or why it is not taken.
 ///
 /// # Errors
-/// [`Failure`]: the parameter is repeated, or the password cannot be judged now.
+/// [`Failure`]: the parameter is repeated.
 pub(super) async fn typed(
     context: &Context,
     params: &Params<'_>,
     applicant: &Applicant,
-) -> Result<Result<Option<SecretString>, PasswordFault>, Failure> {
+) -> Result<Result<Option<SecretString>, NotTaken>, Failure> {
     let typed = params.get("password")?.unwrap_or_default();
     let is_left_out = match new_password(context) {
         NewPassword::NotAsked => true,
@@ -41,8 +68,9 @@ pub(super) async fn typed(
     }
     let draft = applicant.user(UserId::trusted("new"), context.app.now());
     let typed = SecretString::new(typed.to_owned());
-    Ok(match chosen_password::fault(context, &typed, &draft).await? {
-        Some(fault) => Err(fault),
-        None => Ok(Some(typed)),
+    Ok(match chosen_password::fault(context, &typed, &draft).await {
+        Ok(None) => Ok(Some(typed)),
+        Ok(Some(fault)) => Err(NotTaken::Fault(fault)),
+        Err(Busy { .. }) => Err(NotTaken::Busy),
     })
 }

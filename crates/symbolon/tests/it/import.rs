@@ -237,6 +237,33 @@ fn a_realm_of_keycloak_comes_in_whole_and_may_come_again() {
     }
 }
 
+/// The settings stand before the roles in an export, and the server refuses what is no role's id.
+#[test]
+fn roles_that_demand_a_second_factor_come_in_with_the_settings() {
+    let (from, to) = (Place::new(), Place::new());
+    let role = |place: &Place, name: &str| {
+        let (status, made) = place.admin("POST", "/roles", &json!({ "name": name }).to_string());
+        assert_eq!(status, 201, "{made}");
+        made["role"]["id"].as_str().unwrap().to_owned()
+    };
+    let (boss, clerk) = {
+        let _server = serve(&from);
+        let (boss, clerk) = (role(&from, "boss"), role(&from, "clerk"));
+        let demanded = json!({ "audit_days": 8, "second_factor_roles": [boss, clerk] });
+        assert_eq!(from.admin("PATCH", "/settings", &demanded.to_string()).0, 200);
+        from.run(&["export", "--output", "all.ndjson"]).good();
+        (boss, clerk)
+    };
+    write(&to, "all.ndjson", &std::fs::read_to_string(from.path("all.ndjson")).unwrap());
+    let _server = serve(&to);
+    let own = role(&to, "clerk");
+    let report = to.run(&["import", "symbolon", "all.ndjson", "--json", "--settings"]).json();
+    assert_eq!(of_kind(&report, "roles"), [1, 1, 0], "{report}");
+    let settings = to.admin("GET", "/settings", "").1["settings"].clone();
+    assert_eq!(settings["second_factor_roles"], json!([boss, own]), "{clerk} is {own} here");
+    assert_eq!(settings["audit_days"], 8);
+}
+
 /// The status with which the client `wiki` is answered.
 fn authenticates(place: &Place) -> u16 {
     let form = "grant_type=client_credentials&client_id=wiki&client_secret=0123456789abcdef0123456789abcdef";
@@ -289,6 +316,7 @@ fn what_is_exported_is_read_back() {
         report["not_taken"].as_array().unwrap().iter().any(|it| it["part"] == part)
     };
     assert!(part(&first, "attributes.team") && !part(&first, "client_secret"), "{first}");
+    assert!(!part(&first, "warning"), "the secrets of our own export need no warning: {first}");
     assert_eq!(authenticates(&to), 200, "the application goes on with its secret");
     assert!(signs_in(&to, "k1@keycloak.example"));
     // A repeat changes nothing.

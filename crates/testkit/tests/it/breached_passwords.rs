@@ -5,14 +5,14 @@ use std::fmt::Write;
 use serde_json::json;
 use symbolon_crypto::digest::sha1_of_listed_password;
 use symbolon_crypto::secret::SecretString;
-use symbolon_testkit::Options;
+use symbolon_testkit::{Options, TestServer};
 use tempfile::TempDir;
 
 use crate::account::{send, signed_in};
 use crate::admin::bulk;
 use crate::login::{self, PASSWORD};
 use crate::recovery::{asked, choose};
-use crate::registration::{ANN, Scene, confirm};
+use crate::registration::{ANN, Scene, confirm, submit};
 
 const STOLEN: &str = "tangerine mills 42";
 const GOOD: &str = "a word of nobody else";
@@ -39,6 +39,13 @@ fn list() -> (TempDir, String) {
 
 fn with(options: Options, path: &str) -> Options {
     options.env("SYMBOLON_BREACHED_PASSWORDS_FILE", path)
+}
+
+/// From now on the server has a list that it cannot read.
+fn lose_list(server: &TestServer) {
+    let passwords = &server.app.passwords;
+    passwords.use_breached(None).unwrap();
+    assert!(passwords.use_breached(Some("/nonexistent".as_ref())).is_err());
 }
 
 #[test]
@@ -94,7 +101,57 @@ fn who_has_such_a_password_still_signs_in() {
     scene.server.app.passwords.use_breached(Some(path.as_ref())).unwrap();
     signed_in(&scene, "other@example.com", STOLEN);
     // A list that cannot be read lets nothing through and is no fault of the caller's.
-    scene.server.app.passwords.use_breached(None).unwrap();
-    assert!(scene.server.app.passwords.use_breached(Some("/nonexistent".as_ref())).is_err());
+    lose_list(&scene.server);
     assert_eq!(scene.server.admin("POST", "/users/other/password", Some(body)).status, 503);
+}
+
+/// Where the list cannot be read now, each page keeps its form, and what led to it is not used up.
+#[test]
+fn a_list_that_cannot_be_read_keeps_the_form() {
+    let (_list, path) = list();
+    let scene = Scene::with(|options| with(options.one_node(), &path));
+    let found = || scene.server.app.passwords.use_breached(Some(path.as_ref())).unwrap();
+    let browser = scene.server.browser();
+    let waiting = scene.apply(&browser, &browser.get("/register"), ANN);
+    let code = scene.mailbox.next().code();
+    lose_list(&scene.server);
+    let busy = confirm(&browser, &waiting, &code, GOOD);
+    assert!(busy.status == 503 && busy.field("transaction").is_some(), "{busy:?}");
+    found();
+    assert_eq!(confirm(&browser, &busy, &code, GOOD).status, 303);
+
+    let page = browser.get(&asked(&scene).link());
+    lose_list(&scene.server);
+    let busy = choose(&browser, &page, "another word of nobody", "");
+    assert!(busy.status == 503 && busy.field("link").is_some(), "{busy:?}");
+    found();
+    assert_eq!(choose(&browser, &busy, "another word of nobody", "").status, 200);
+
+    let browser = scene.server.browser();
+    let invited = scene.server.admin("POST", "/invitations", Some(json!({ "email": "bob@example.com" })));
+    assert_eq!(invited.status, 201, "{invited:?}");
+    let invitation = loop {
+        let mail = scene.mailbox.next();
+        if mail.to == "bob@example.com" {
+            break mail.link();
+        }
+    };
+    let page = browser.get(&invitation);
+    lose_list(&scene.server);
+    let fields = [("email", "bob@example.com"), ("given_name", "Bob"), ("password", GOOD)];
+    let busy = submit(&browser, &page, &fields);
+    assert!(busy.status == 503 && busy.field("transaction").is_some(), "{busy:?}");
+    found();
+    assert_eq!(submit(&browser, &busy, &fields).status, 303);
+}
+
+#[test]
+fn the_account_page_keeps_its_form_too() {
+    let (_list, path) = list();
+    let scene = login::Scene::with(with(Options::default().one_node(), &path));
+    let browser = signed_in(&scene, "other@example.com", PASSWORD);
+    lose_list(&scene.server);
+    let fields = [("present", PASSWORD), ("new", GOOD), ("again", GOOD)];
+    let busy = send(&browser, "/account/password", &fields);
+    assert!(busy.status == 503 && busy.field("csrf_token").is_some(), "{busy:?}");
 }

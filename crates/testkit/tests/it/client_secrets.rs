@@ -332,6 +332,8 @@ fn a_secret_goes_to_another_installation_by_its_digest() {
     let made = bulk(&to, "/clients/bulk", &clients);
     let client = &made[0]["client"];
     assert!(client["client_id"] == "app" && client.get("client_secret").is_none(), "{made:?}");
+    let warning = made[0]["warnings"][0].as_str().unwrap_or_default();
+    assert!(warning.contains("strength cannot be judged"), "{made:?}");
     let moved = RelyingParty::known(&to, "app", rp.client_secret.as_deref(), &rp.redirect_uri);
     assert!(is_good(&moved) && !is_good(&with_secret(&moved, "another-secret-of-32-characters-or-so")));
     let digest = client["client_secrets"].to_string();

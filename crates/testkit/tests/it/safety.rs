@@ -273,6 +273,6 @@ fn the_admin_secret_is_changed_while_running() {
     ];
     let status = |secret| server.admin_with("GET", "/users", None, secret).status;
     assert_eq!((status(ADMIN_SECRET), status(NEW)), (200, 401));
-    server.app.reconfigure(load(&set).unwrap());
+    server.block_on(server.app.reconfigure(load(&set).unwrap()));
     assert_eq!((status(ADMIN_SECRET), status(NEW)), (401, 200));
 }

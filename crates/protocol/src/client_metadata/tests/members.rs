@@ -380,6 +380,9 @@ fn a_sign_in_from_outside_begins_at_an_https_address() {
         "https://ann@rp.example/go",
         "https://*.rp.example/go",
         "/go",
+        "https://rp.example/go?iss=https://evil.example",
+        "https://rp.example/go?tenant=1&login%5Fhint=ann",
+        "https://rp.example/go?target_link_uri",
     ] {
         let refused = create(with("initiate_login_uri", json!(bad)), NOW, &SeededRandom::new(1));
         let description = refused.map(drop).unwrap_err().description.to_string();

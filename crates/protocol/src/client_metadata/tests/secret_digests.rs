@@ -18,7 +18,8 @@ fn a_client_goes_on_with_the_secrets_that_it_had_elsewhere() {
     let two = regenerate_secret(&first, Duration::from_secs(60), &random).unwrap();
     let drawn = two.client_secret.unwrap();
     let moved = made(with("client_secret_digests", exported(&two.client, NOW)));
-    assert!(moved.client_secret.is_none() && moved.warnings.is_empty(), "nothing is drawn");
+    assert!(moved.client_secret.is_none(), "nothing is drawn");
+    assert_eq!(moved.warnings, [Warning::UncheckedSecret]);
     assert_eq!(digests(&moved.client), [secret_digest(drawn.expose()).0, secret_digest(SECRET).0]);
     let ends: Vec<_> = moved.client.client_secrets.iter().map(|secret| secret.expires_at).collect();
     assert_eq!(ends, [None, Some(NOW + Duration::from_secs(60))]);
@@ -41,6 +42,25 @@ fn a_short_secret_is_not_exported_and_one_whose_time_is_over_is_not_taken() {
     for digests in [json!([]), Value::Null, over] {
         let moved = made(with("client_secret_digests", digests));
         assert!(moved.client_secret.is_some() && moved.client.client_secrets.iter().count() == 1);
+        assert!(moved.warnings.is_empty());
+    }
+}
+
+#[test]
+fn of_a_secret_that_the_client_has_only_the_end_is_changed() {
+    let end = NOW + Duration::from_secs(60);
+    for (text, is_keyed) in [(SECRET, false), ("sixteen-letters!", true)] {
+        let mut client = made(with("client_secret", text.into())).client;
+        let before = client.client_secrets.iter().next().unwrap().clone();
+        client.client_secrets.note_use(&before.id, NOW);
+        let digest =
+            json!({ "sha256": encoding::encode(&secret_digest(text).0), "expires_at": end.millis() });
+        let change = object(json!({ "client_secret_digests": [digest] }));
+        let changed = patch(&client, change, NOW + Duration::from_secs(1), &SeededRandom::new(7)).unwrap();
+        assert!(changed.client_secret.is_none() && changed.warnings.is_empty(), "{text}");
+        let kept: Vec<_> = changed.client.client_secrets.iter().cloned().collect();
+        let wanted = ClientSecret { expires_at: Some(end), last_used_at: Some(NOW), ..before };
+        assert!(kept == [wanted] && kept[0].is_keyed == is_keyed, "{text}");
     }
 }
 
@@ -53,6 +73,7 @@ fn what_is_no_digest_is_refused() {
         json!([{ "sha256": "x".repeat(64) }]),
         json!([{ "sha256": encoding::encode(&[7; 32]), "alg": "none" }]),
         json!([{}]),
+        json!([good, good]),
         json!([good, good, good]),
     ] {
         let refused = create(with("client_secret_digests", bad.clone()), NOW, &SeededRandom::new(1));
@@ -64,6 +85,6 @@ fn what_is_no_digest_is_refused() {
         metadata.insert("grant_types".to_owned(), json!(["authorization_code"]));
         metadata.insert(name.to_owned(), value);
         let refused = create(metadata, NOW, &SeededRandom::new(1)).err().unwrap();
-        assert!(refused.to_string().contains("client_secret"), "{name}: {refused}");
+        assert!(refused.to_string().contains("client_secret_digests"), "{name}: {refused}");
     }
 }

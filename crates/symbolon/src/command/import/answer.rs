@@ -1,6 +1,7 @@
 //! What the server's answer says of a record.
 
 use serde_json::Value;
+use symbolon_protocol::client_metadata::Warning;
 
 use super::record::{Fault, Kind, Object, Part};
 
@@ -36,7 +37,14 @@ fn done(answer: &Value) -> Outcome {
         return Outcome::Existing;
     }
     let warnings = answer.get("warnings").and_then(Value::as_array).into_iter().flatten();
-    Outcome::Created(warnings.filter_map(Value::as_str).map(|text| Part::new("warning", text)).collect())
+    let warnings = warnings.filter_map(Value::as_str).filter(|text| !is_of_digests(text));
+    Outcome::Created(warnings.map(|text| Part::new("warning", text)).collect())
+}
+
+/// Whether a warning is the one about secrets that come as digests. Only an export of ours has digests, of secrets that were
+/// judged where they were given; the warning would stand beside each of its clients.
+fn is_of_digests(warning: &str) -> bool {
+    warning == Warning::UncheckedSecret.to_string()
 }
 
 /// A user of whom something is taken is there already only where it is the same user: by the id, or by the address where
@@ -87,6 +95,8 @@ mod tests {
         let answer = json!({ "client": {}, "warnings": ["the secret is short"] });
         let Outcome::Created(warnings) = of(Kind::Client, json!({}), answer) else { panic!("created") };
         assert_eq!(warnings, [Part::new("warning", "the secret is short")]);
+        let answer = json!({ "client": {}, "warnings": [Warning::UncheckedSecret.to_string()] });
+        assert_eq!(of(Kind::Client, json!({}), answer), Outcome::Created(Vec::new()));
         assert_eq!(of(Kind::Membership, json!({}), json!({ "changed": false })), Outcome::Existing);
         assert_eq!(of(Kind::Membership, json!({}), json!({ "changed": true })), Outcome::Created(Vec::new()));
     }

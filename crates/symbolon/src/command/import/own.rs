@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::io::BufReader;
 
 use clap::ArgMatches;
-use serde_json::Value;
+use serde_json::{Value, json};
+use symbolon_app::clock::{Clock, SystemClock};
+use symbolon_protocol::time::Timestamp;
 
 use super::importer::Importer;
 use super::lines::lines;
@@ -16,6 +18,9 @@ use crate::command::{CommandError, given};
 
 /// The longest line that is read: that of the admin API, and what stands around it.
 const LONGEST_LINE: u64 = 65 << 10;
+
+/// The setting that names roles. The settings stand before the roles, so it waits for them.
+const FACTOR_ROLES: &str = "second_factor_roles";
 
 /// The records of an export.
 pub(super) fn reader(matches: &ArgMatches) -> Result<Reader, CommandError> {
@@ -81,6 +86,8 @@ fn import(path: &str, with_settings: bool, importer: &mut Importer<'_>) -> Resul
         schema,
         groups: HashMap::new(),
         roles: HashMap::new(),
+        factor_roles: None,
+        now: SystemClock::start().now(),
         last: None,
         is_noted: false,
     };
@@ -102,6 +109,9 @@ struct Import<'i, 'a> {
     /// The ids under which groups and roles are on the server, where these are others than in the file.
     groups: HashMap<String, String>,
     roles: HashMap<String, String>,
+    /// The ids of the roles that demand a second factor in the settings of the file, and the line, until these roles are there.
+    factor_roles: Option<(u64, Vec<String>)>,
+    now: Timestamp,
     /// The kind of the last record.
     last: Option<Kind>,
     /// Whether it was said that attributes are not checked.
@@ -123,8 +133,13 @@ impl Import<'_, '_> {
             Err(fault) => return self.importer.refuse(Kind::User, &origin, &fault),
         };
         match &*name {
-            HEADER | END => Ok(()),
-            SETTINGS => self.settings(&Value::Object(record)),
+            HEADER => Ok(()),
+            // A file may end with its roles.
+            END => {
+                self.importer.flush()?;
+                self.set_factor_roles()
+            }
+            SETTINGS => self.settings(number, record),
             name => match kind_of(name) {
                 Some(kind) => self.take(kind, origin, record),
                 None => {
@@ -135,24 +150,53 @@ impl Import<'_, '_> {
         }
     }
 
-    fn settings(&mut self, settings: &Value) -> Result<(), CommandError> {
+    fn settings(&mut self, place: u64, mut settings: Object) -> Result<(), CommandError> {
         if !self.with_settings {
             let note = "settings of the issuer were left as they are: --settings takes them too";
             self.importer.report.note(note);
             return Ok(());
         }
-        self.importer.set(settings)?;
-        if let Some(schema) = Schema::of(settings) {
+        if let Some(Value::Array(ids)) = settings.remove(FACTOR_ROLES) {
+            let ids = ids.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+            self.factor_roles = Some((place, ids));
+        }
+        let settings = Value::Object(settings);
+        self.importer.set(&settings)?;
+        if let Some(schema) = Schema::of(&settings) {
             self.schema = schema;
         }
         self.defined = self.importer.schema()?;
         Ok(())
     }
 
+    /// Sets which roles demand a second factor, once these are there, by the ids that they have on the server. Whoever holds one
+    /// that is not is no longer protected so, which is told.
+    fn set_factor_roles(&mut self) -> Result<(), CommandError> {
+        let Some((place, ids)) = self.factor_roles.take() else { return Ok(()) };
+        let mut known = Vec::with_capacity(ids.len());
+        for id in ids {
+            let own = there(&self.roles, &id);
+            if self.importer.structure.has_role(&own) {
+                known.push(own);
+                continue;
+            }
+            let fault = Fault::new(
+                "the role is not in the file, or was not taken, so that its holders need no second factor here",
+                "name the role that takes its place in second_factor_roles",
+            );
+            let origin = Origin { place, id, name: String::new() };
+            self.importer.partly(Kind::Role, &origin, &Part::new(FACTOR_ROLES, fault))?;
+        }
+        self.importer.set(&json!({ FACTOR_ROLES: known }))
+    }
+
     fn take(&mut self, kind: Kind, origin: Origin, mut record: Object) -> Result<(), CommandError> {
         // What the server refused of the kinds before is known then, and nothing that needs it is sent.
         if self.last.replace(kind).is_some_and(|last| last != kind) {
             self.importer.flush()?;
+        }
+        if kind > Kind::Role {
+            self.set_factor_roles()?;
         }
         let text = |member: &str| record.get(member).and_then(Value::as_str).map(str::to_owned);
         let id = text(kind.id_member()).unwrap_or_default();
@@ -173,7 +217,7 @@ impl Import<'_, '_> {
                 Ok(())
             }
             Kind::Client => {
-                let parts = parts_of_client(&record, &id);
+                let parts = parts_of_client(&record, &id, self.now);
                 self.importer.client(origin, record, parts)
             }
             Kind::Membership | Kind::GivenRole => self.link(kind, origin, record),
@@ -229,24 +273,40 @@ fn note(ids: &mut HashMap<String, String>, id: String, taken_as: Option<String>)
 }
 
 /// What a client of an export lacks: an export has the digests of secrets that are long enough, unless it was made without.
-fn parts_of_client(client: &Object, id: &str) -> Vec<Part> {
+fn parts_of_client(client: &Object, id: &str, now: Timestamp) -> Vec<Part> {
     let method = client.get("token_endpoint_auth_method").and_then(Value::as_str).unwrap_or_default();
-    let has_digests = client.get("client_secret_digests").is_some_and(Value::is_array);
-    if !method.starts_with("client_secret") || has_digests {
+    if !method.starts_with("client_secret") {
         return Vec::new();
     }
-    let fault = Fault::new(
-        "the export has no digest of its secret, so that a new one is drawn",
-        format!("show a new one by symbolon client new-secret {id}"),
-    );
+    let secrets = live(client, "client_secrets", now);
+    let fault = match live(client, "client_secret_digests", now) {
+        0 => Fault::new(
+            "the export has no digest of its secret, so that a new one is drawn",
+            format!("show a new one by symbolon client new-secret {id}"),
+        ),
+        digests if digests < secrets => Fault::new(
+            "one of its secrets is too short to be moved, and is refused here",
+            format!(
+                "give the application the client's other secret, or a new one by symbolon client new-secret {id}"
+            ),
+        ),
+        _ => return Vec::new(),
+    };
     vec![Part::new("client_secret", fault)]
+}
+
+/// How many of the secrets in a member of a client have no end, or one that is to come.
+fn live(client: &Object, member: &str, now: Timestamp) -> usize {
+    let secrets = client.get(member).and_then(Value::as_array).into_iter().flatten();
+    let ends = secrets.map(|secret| secret.get("expires_at").and_then(Value::as_u64));
+    ends.filter(|end| end.is_none_or(|end| now.millis() < end)).count()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::command::import::record::object;
     use crate::command::import::testing::{Noted, file, reasons};
-    use serde_json::json;
 
     const EXPORT: &str = r#"{"export":{"format":1,"issuer":"https://a.example"}}
 {"settings":{"audit_days":7}}
@@ -327,6 +387,61 @@ mod tests {
             json!({ "role_id": "own-admin", "user_id": "u1" }),
         ];
         assert_eq!(server.to("/given-roles/bulk"), given, "{report}");
+    }
+
+    /// The settings stand before the roles that they name, and the server refuses what is no role's id.
+    #[test]
+    fn roles_that_demand_a_second_factor_are_set_when_they_are_there() {
+        let settings = r#"{"settings":{"audit_days":7,"second_factor_roles":["r1","r2","r3","gone"]}}"#;
+        let role = r#"{"role":{"id":"r1","name":"Admin","client_id":"app"}}"#;
+        let others = [r#"{"role":{"id":"r2","name":"Clerk"}}"#, r#"{"role":{"id":"r3","name":"Refused"}}"#];
+        let roles = format!("{role}\n{}", others.join("\n"));
+        let export = EXPORT.replace(r#"{"settings":{"audit_days":7}}"#, settings);
+        let export = export.replace(role, &roles).replace(":8}", ":10}");
+        // A file may end with its roles.
+        let kinds = [HEADER, SETTINGS, "client", "role"];
+        let up_to_roles = export.lines().filter(|line| kinds.iter().any(|kind| is_of(line.as_bytes(), kind)));
+        let up_to_roles = up_to_roles.collect::<Vec<_>>().join("\n") + "\n{\"end\":{\"records\":4}}\n";
+        for text in [export, up_to_roles] {
+            let (_file, path) = file(&text);
+            check(&path).unwrap();
+            let server = Noted::default();
+            server.refuse("\"r3\"", "invalid_request", "no");
+            *server.there.borrow_mut() =
+                vec![("/roles/export".into(), json!({ "id": "own-clerk", "name": "clerk" }))];
+            let (done, report) = server.import(false, |importer| import(&path, true, importer));
+            assert_eq!(done, Ok(()));
+            let set = [json!({ "audit_days": 7 }), json!({ "second_factor_roles": ["r1", "own-clerk"] })];
+            assert_eq!(server.to("/settings"), set, "{report}");
+            let sent = server.sent.borrow();
+            let places = |path: &str| sent.iter().rposition(|(to, _)| to == path);
+            assert!(places("/roles/bulk") < places("/settings"), "{sent:?}");
+            assert!(places("/users/bulk").is_none_or(|users| places("/settings") < Some(users)), "{sent:?}");
+            let not_taken = report["not_taken"].as_array().unwrap().iter();
+            let lost: Vec<_> =
+                not_taken.filter(|it| it["part"] == FACTOR_ROLES).map(|it| &it["id"]).collect();
+            assert_eq!(lost, ["r3", "gone"], "{report}");
+        }
+    }
+
+    /// A short secret is kept by a digest that means nothing elsewhere; beside another one it must not go unnoticed.
+    #[test]
+    fn a_client_whose_secret_stays_behind_is_told() {
+        let now = Timestamp::from_millis(1_000);
+        let told = |secrets: Value, digests: Value| {
+            let client = object(json!({
+                "token_endpoint_auth_method": "client_secret_basic", "client_secrets": secrets, "client_secret_digests": digests,
+            }));
+            let parts = parts_of_client(&client, "app", now);
+            parts.into_iter().map(|part| part.fault.why).collect::<String>()
+        };
+        let (long, ending) = (json!({ "expires_at": null }), json!({ "expires_at": 1_001 }));
+        let over = json!({ "expires_at": 1_000 });
+        assert!(told(json!([long, ending]), json!([{}])).contains("too short"));
+        assert!(told(json!([ending]), Value::Null).contains("a new one is drawn"));
+        assert!(told(json!([long]), json!([over])).contains("a new one is drawn"));
+        assert_eq!(told(json!([long, ending]), json!([{}, ending])), "");
+        assert_eq!(told(json!([long, over]), json!([{}])), "", "the short one has ended");
     }
 
     #[test]

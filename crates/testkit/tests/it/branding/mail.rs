@@ -5,7 +5,8 @@ use symbolon_testkit::RelyingParty;
 
 use crate::login::hidden;
 use crate::mailbox::Mail;
-use crate::registration::{ANN, PASSWORD, Scene};
+use crate::recovery::choose;
+use crate::registration::{ANN, PASSWORD, Scene, link};
 
 const ISSUERS_PNG: &[u8] = b"\x89PNG\r\n\x1a\n of the issuer";
 const CLIENTS_PNG: &[u8] = b"\x89PNG\r\n\x1a\n of the client";
@@ -96,4 +97,16 @@ fn registration_and_recovery_are_the_clients_and_news_the_issuers() {
     assert!(mail.head.contains("Shop") && !mail.head.contains("Acme"), "{}", mail.head);
     let (_, mail) = scene.registered("bob@example.com");
     assert!(mail.head.contains("Acme"), "{}", mail.head);
+
+    let browser = scene.server.browser();
+    let login = browser.get(&browser.get(&scene.rp.authorization_request().path()).location());
+    let (transaction, csrf) = hidden(&browser.get(&link(&login, "forgot")));
+    let form = [("transaction", &*transaction), ("csrf_token", &*csrf), ("username", "bob@example.com")];
+    assert_eq!(browser.post("/forgot-password", &form).status, 303);
+    let mail = scene.mailbox.next();
+    assert!(mail.head.contains("Shop") && !mail.head.contains("Acme"), "{}", mail.head);
+    let changed = choose(&browser, &browser.get(&mail.link()), "quite another password", "");
+    assert_eq!(changed.status, 200, "{changed:?}");
+    let news = scene.mailbox.next();
+    assert!(news.head.contains("Acme") && !news.head.contains("Shop"), "{}", news.head);
 }

@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use axum::http::Method;
 use serde_json::json;
 use symbolon_sign_in::demo;
-use symbolon_testkit::{Browser, Options};
+use symbolon_testkit::Options;
 
 use super::head::Places;
-use super::{World, allows, pages};
+use super::{OTHER, World, allows, pages};
+use crate::login::hidden;
 use crate::safety::assert_guarded;
-use crate::second_factor::after_password;
+use crate::second_factor::{after_password, confirm};
 
 /// Pages that others may frame, by what they are for: each has a test of its own.
 const FRAMED: [&str; 2] = ["/check-session", "/callback"];
@@ -60,28 +61,30 @@ fn pages_behind_forms_carry_them_too() {
     let world = World::with(Options::one_node);
     let (scene, html) = (&world.scene, [("accept", "text/html")]);
     let browser = world.browser();
-    let at = world.at_login(&browser);
-    let (transaction, csrf) = crate::login::hidden(&at);
-    let form = [("transaction", &*transaction), ("csrf_token", &*csrf), ("username", super::OTHER)];
+    let (transaction, csrf) = hidden(&world.at_login(&browser));
+    let form = [("transaction", &*transaction), ("csrf_token", &*csrf), ("username", OTHER)];
     let sent = browser.post("/login/email-code", &form);
     assert_guarded(&browser.get_with(&sent.location(), &html), "the code that was mailed");
 
-    let offered = world.signed_in(&[]).1;
-    assert!(offered.location().starts_with("/"), "{offered:?}");
+    let (browser, offered) = world.signed_in(&[("creates_passkeys", "true")]);
+    let page = browser.get_with(&offered.location(), &html);
+    assert!(page.body.contains("id=\"create-passkey\""), "{page:?}");
+    assert_guarded(&page, "a passkey is offered");
+
+    let (browser, _) = world.signed_in(&[]);
+    let request = scene.rp.authorization_request().with("prompt", "select_account");
+    let page = browser.get_with(&browser.get(&request.path()).location(), &html);
+    assert!(page.body.contains("id=\"accounts\""), "{page:?}");
+    assert_guarded(&page, "the accounts of the browser");
 
     let required = json!({ "settings": { "second_factor": "required" } });
     let path = format!("/clients/{}", demo::CLIENT);
     assert_eq!(scene.server.admin("PATCH", &path, Some(required)).status, 200);
-    let page = after_password(scene, &world.browser());
+    let browser = world.browser();
+    let page = after_password(scene, &browser);
     assert!(page.body.contains("qr-code"), "{page:?}");
     assert_guarded(&page, "a second factor is set up");
-    let wrong = crate::second_factor::confirm(&world.browser(), &page, "000000");
-    assert!(wrong.status == 303, "another browser: {wrong:?}");
-    for (path, told) in
-        [("/login/second-factor", "nowhere"), ("/select-account", "nowhere"), ("/login", "nowhere")]
-    {
-        let nobody: Browser = world.browser();
-        let answer = nobody.get_with(path, &html);
-        assert!(answer.status == 302 || answer.body.contains("<html"), "{path} {told}: {answer:?}");
-    }
+    let wrong = confirm(&browser, &page, "000000");
+    assert_eq!(wrong.status, 403, "{wrong:?}");
+    assert_guarded(&wrong, "a wrong code");
 }

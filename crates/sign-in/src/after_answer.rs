@@ -8,6 +8,7 @@ use symbolon_mail::{Language, Mail};
 use symbolon_protocol::precis::login_key;
 
 use symbolon_app::http::Context;
+use symbolon_app::rate_limit::LoginFrom;
 
 /// How long after an answer work begins: 50 to 305 ms, at random. If it began at once, a second request that follows the answer
 /// closely would wait for the commits of the work, and its time would tell how much work there was. At a fixed time, whoever
@@ -41,11 +42,12 @@ pub(super) async fn queue(context: &Context, mail: &Mail) {
 }
 
 /// Whether the address of an account may get a mail that was asked for by another of its names. Each name has a limit of its
-/// own, and the address another one: so nobody floods it by several names.
-pub(super) fn may_be_told(context: &Context, address: &str, typed: &str) -> bool {
+/// own, and the address another one: so nobody floods it by several names. `from`: where it was asked for, because a known browser
+/// has mails of its own, which nobody else can use up.
+pub(super) fn may_be_told(context: &Context, address: &str, typed: &str, from: impl Into<LoginFrom>) -> bool {
     let Context { app, issuer, .. } = context;
     login_key(address) == login_key(typed.trim())
-        || app.rate_limits.check_recipient(&issuer.id, address, app.now()).is_ok()
+        || app.rate_limits.check_recipient(&issuer.id, address, from, app.now()).is_ok()
 }
 
 /// The language of a mail: what the person wrote into the profile, then that of the page.

@@ -6,6 +6,7 @@ use symbolon_protocol::refusal::{Details, Reason, Refusal, shown_login_name};
 use symbolon_protocol::sign_in::mailed_code::{MailedCode, TRIES};
 use symbolon_store::Outcome;
 
+use crate::known_browser;
 use symbolon_app::audit::{Actor, RefusedRequest};
 use symbolon_app::http::{Call, Context, Failure};
 use symbolon_app::one_use::use_once;
@@ -24,14 +25,16 @@ pub(super) async fn check(
     code: &MailedCode,
     typed: &str,
 ) -> Result<Result<(), MailedCodeError>, Failure> {
-    let Call { context, durable, .. } = call;
-    let Context { app, issuer, remote, .. } = &*context;
+    let Call { context, received, durable, .. } = call;
+    let Context { app, issuer, .. } = &*context;
     let now = app.now();
     if !code.is_live(now) {
         refused(context, code, Reason::EmailCodeExpired);
         return Ok(Err(MailedCodeError::UsedUp));
     }
-    let _in_flight = match app.rate_limits.begin_login(&issuer.id, code.email(), *remote, now) {
+    // An account has the address already where its person proves it only now.
+    let from = known_browser::origin(context, received, code.email());
+    let _in_flight = match app.rate_limits.begin_login(&issuer.id, code.email(), from.clone(), now) {
         Ok(in_flight) => in_flight,
         Err(Limited { retry_after_seconds }) => {
             refused(context, code, Reason::SignInRateLimited);
@@ -52,7 +55,7 @@ pub(super) async fn check(
     if code.check(typed, &issuer.sign_in_key) {
         return Ok(Ok(()));
     }
-    app.rate_limits.failed_login(&issuer.id, code.email(), *remote, now);
+    app.rate_limits.failed_login(&issuer.id, code.email(), from, now);
     let refusal = Refusal::about(Reason::EmailCodeWrong, details(context, code));
     context.sign_in_failed(RefusedRequest { actor: Actor::User, ..RefusedRequest::anonymous(refusal, None) });
     Ok(Err(MailedCodeError::Wrong))

@@ -79,7 +79,7 @@ async fn send(call: &mut Call, form: LoginForm) -> Result<Response, Failure> {
         );
     }
     let from = known_browser::origin(&context, &call.received, &name);
-    let limited = app.rate_limits.check_mail(&issuer.id, &name, from, now);
+    let limited = app.rate_limits.check_mail(&issuer.id, &name, from.clone(), now);
     if let Err(Limited { retry_after_seconds }) = limited {
         let form = LoginForm { interaction, asking, typed: Some(name.clone()) };
         form.note(&context, Refusal::about(Reason::SignInRateLimited, details(&context, &name)));
@@ -89,12 +89,12 @@ async fn send(call: &mut Call, form: LoginForm) -> Result<Response, Failure> {
     let new = new.map_err(|error| Failure::Internal(error.to_string()))?;
     interaction.pending.email_code = Some(PendingEmailCode { typed: name.clone(), at: now });
     let cookie = remember(&context, &new);
-    let from =
+    let asking_browser =
         RequestingBrowser { browser: interaction.browser.digest(), pending: interaction.pending.clone() };
     let page = interaction.language;
     let client = interaction.pending.client_id();
-    let request = CodeRequest { context, name, by_address_alone: false, page, client, new };
-    request.mail_after_answer(|request, user| mail_for(request, user, from)).await;
+    let request = CodeRequest { context, name, from, by_address_alone: false, page, client, new };
+    request.mail_after_answer(|request, user| mail_for(request, user, asking_browser)).await;
     let mut response = email_code_page::ask(call, &interaction, Page::Other).await?;
     response.headers_mut().extend(cookie.map(|cookie| (header::SET_COOKIE, cookie)));
     Ok(response)

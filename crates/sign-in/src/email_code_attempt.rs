@@ -22,6 +22,7 @@ use symbolon_app::audit::{Actor, RefusedRequest};
 use symbolon_app::email_code::{self, NewCode};
 use symbolon_app::http::{Call, Context, Failure, cookies, remove_cookie, set_cookie};
 use symbolon_app::issuer::IssuerState;
+use symbolon_app::rate_limit::LoginFrom;
 
 /// The name of the cookie in load scripts.
 const COOKIE_OF_SCRIPTS: &str = "authrim_otp_session";
@@ -57,6 +58,8 @@ pub(super) struct CodeRequest {
     pub(super) context: Context,
     /// The name or address, as it was typed.
     pub(super) name: String,
+    /// Where it was asked for.
+    pub(super) from: LoginFrom,
     /// Whether only an address counts: a user's name may look like an address of somebody else.
     pub(super) by_address_alone: bool,
     /// The language of the page.
@@ -100,9 +103,8 @@ impl CodeRequest {
         };
         let address =
             user.mailable_address().filter(|own| !self.by_address_alone || is_same(own, &self.name));
-        let Some(address) = address.filter(|own| may_be_told(&self.context, own, &self.name)) else {
-            return Ok(None);
-        };
+        let has_room = |own: &&str| may_be_told(&self.context, own, &self.name, self.from.clone());
+        let Some(address) = address.filter(has_room) else { return Ok(None) };
         // Before the mail: a code whose recipient is not noted leads nowhere.
         let NewCode { sent, .. } = &self.new;
         let recipient = sent.recipient(&user.id, address, &issuer.sign_in_key);

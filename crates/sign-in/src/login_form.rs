@@ -64,7 +64,8 @@ pub(super) async fn open(call: &mut Call, params: &Params<'_>) -> Result<Opened,
         let Context { app, issuer, remote, .. } = &call.context;
         let answer = match app.rate_limits.form_sent_again(&issuer.id, &session.user, *remote, app.now()) {
             Ok(()) => {
-                let begun = Begun::before(&call.context, &call.received, id, &session);
+                let user = app.store.user(&issuer.id, &session.user).await?;
+                let begun = Begun::before(&call.context, &call.received, id, &session, user.as_deref());
                 signed_in(call, interaction, begun).await
             }
             Err(Limited { retry_after_seconds }) => {

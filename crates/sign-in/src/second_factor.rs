@@ -134,7 +134,9 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
         && interaction.session_id(&call.context, &session.user) == *id
     {
         // The form was sent twice, and the answer to the first one has signed this browser in.
-        let begun = Begun::before(&call.context, &call.received, id.clone(), session);
+        let Context { app, issuer, .. } = &call.context;
+        let user = app.store.user(&issuer.id, &session.user).await?;
+        let begun = Begun::before(&call.context, &call.received, id.clone(), session, user.as_deref());
         return signed_in(call, interaction, begun).await;
     }
     if first.is_voluntary() && params.get("skip")?.is_some() {

@@ -30,9 +30,17 @@ pub(super) struct Begun {
 }
 
 impl Begun {
-    /// A session that had begun before.
-    pub(super) fn before(context: &Context, received: &Received, id: SessionId, session: &Session) -> Self {
-        Self { others: others_beside(context, received, &id), id, session: session.clone(), known: None }
+    /// A session that had begun before, by a form that was sent twice. The browser has perhaps dropped the first answer, with the
+    /// cookies in it, so it gets all of them again. `user`: whose it is, unless they were deleted meanwhile.
+    pub(super) fn before(
+        context: &Context,
+        received: &Received,
+        id: SessionId,
+        session: &Session,
+        user: Option<&User>,
+    ) -> Self {
+        let known = user.and_then(|user| known_browser::cookie(context, received, user));
+        Self { others: others_beside(context, received, &id), id, session: session.clone(), known }
     }
 
     /// The cookies that bring it into the browser.
@@ -111,7 +119,7 @@ pub(super) async fn begin_for(
     let Context { app, issuer, .. } = &*context;
     let mut id = interaction.session_id(context, &sign_in.user.id);
     if let Some(session) = app.store.session(&issuer.id, &id, app.now()).await?.take(durable) {
-        return Ok(Some(Begun::before(context, received, id, &session)));
+        return Ok(Some(Begun::before(context, received, id, &session, Some(sign_in.user))));
     }
     let session = new_session(context, &sign_in, &id);
     if app.store.revoked(&issuer.id, &session.lineage(&issuer.id)).await?.take(durable) {
@@ -153,7 +161,7 @@ async fn open(
     let mut others = present.into_all();
     others.retain(|account| account.session.user != user.id);
     let beyond = others.split_off(others.len().min(most(context) - 1));
-    let is_known = before.is_some() || known_browser::knows(context, received, &user.id);
+    let (has_mark, had_session) = (known_browser::knows(context, received, &user.id), before.is_some());
     note_origin(context, received, &session).await;
     let known = known_browser::cookie(context, received, user);
     if let Some(before) = before {
@@ -166,8 +174,10 @@ async fn open(
     call.settle().await?;
     call.context.audit(Event::SignedIn, Some(&user.id), sign_in.client);
     session_quota::enforce(&call.context, &user.id).await;
-    if !is_known {
-        known_browser::tell(&call.context, &call.received, user, sign_in.amr).await;
+    match (has_mark, had_session) {
+        (true, _) => {}
+        (false, true) => known_browser::note(&call.context, &user.id).await,
+        (false, false) => known_browser::tell(&call.context, &call.received, user, sign_in.amr).await,
     }
     let others = others.into_iter().map(|account| account.id).collect();
     Ok(Some(Begun { id, session, others, known }))

@@ -17,6 +17,10 @@ const HOUR: u64 = 3_600_000_000_000;
 /// How many mails about new browsers an account gets: five in an hour.
 const NEW_DEVICES: Rule = Rule { interval: HOUR / 5, burst: HOUR };
 
+/// How many times as much as one browser all together have that are known by one name. A name may have been somebody else's before,
+/// who has kept as many marks as they liked; the person's own browsers are few.
+const KNOWN_TOGETHER: u64 = 10;
+
 /// The limits of sign-in.
 #[derive(Default)]
 pub(super) struct LoginRules {
@@ -53,7 +57,8 @@ pub struct LoginFrom {
 
 impl LoginFrom {
     /// A browser in which somebody has signed in before by the name that is tried. It has limits of its own, as large as those of
-    /// an address for a name: what others do at its address does not count for it.
+    /// an address for a name: what others do at its address does not count for it, but for others that are known by the name too,
+    /// which have ten times as much together.
     pub const fn known_browser(address: IpAddr, id: String) -> Self {
         Self { address, known_browser: Some(id) }
     }
@@ -90,6 +95,10 @@ impl RateLimits {
         let address = from.address;
         if let Some(rule) = rules.account.get() {
             self.logins.look(self.login_key(issuer, name, &from), rule, now)?;
+            if from.known_browser.is_some() {
+                let together = self.known_together_key(issuer, name, address);
+                self.logins.look(together, rule.times(KNOWN_TOGETHER), now)?;
+            }
         }
         if let Some(rule) = rules.address.get().filter(|_| from.known_browser.is_none()) {
             self.logins.look(self.login_address_key(address), rule, now)?;
@@ -109,6 +118,10 @@ impl RateLimits {
         let (rules, from) = (&self.rules.login, from.into());
         if let Some(rule) = rules.account.get() {
             self.logins.charge(self.login_key(issuer, name, &from), rule, now);
+            if from.known_browser.is_some() {
+                let together = self.known_together_key(issuer, name, from.address);
+                self.logins.charge(together, rule.times(KNOWN_TOGETHER), now);
+            }
         }
         if let Some(rule) = rules.address.get().filter(|_| from.known_browser.is_none()) {
             self.logins.charge(self.login_address_key(from.address), rule, now);
@@ -139,14 +152,25 @@ impl RateLimits {
     }
 
     /// Counts a mail that is about to be sent to another address than the one that [`check_mail`](Self::check_mail) counted: the
-    /// one of the account that was found by a name.
+    /// one of the account that was found by a name. It counts where that one counted: for the recipient, or for a known browser.
     ///
     /// # Errors
     /// [`Limited`]: the address was sent too many; none may be sent.
-    pub fn check_recipient(&self, issuer: &IssuerId, email: &str, now: Timestamp) -> Result<(), Limited> {
+    pub fn check_recipient(
+        &self,
+        issuer: &IssuerId,
+        email: &str,
+        from: impl Into<LoginFrom>,
+        now: Timestamp,
+    ) -> Result<(), Limited> {
         let Some(rule) = self.rules.login.email_codes.get() else { return Ok(()) };
-        let key = self.hashing.hash_one((4_u8, issuer, login_name(email)));
-        self.logins.take(key, rule, now)
+        let name = login_name(email);
+        let Some(id) = from.into().known_browser else {
+            return self.logins.take(self.hashing.hash_one((4_u8, issuer, name)), rule, now);
+        };
+        self.logins.take(self.hashing.hash_one((8_u8, issuer, id, &name)), rule, now)?;
+        // Wherever they are: what they could do together is to flood the recipient.
+        self.logins.take(self.hashing.hash_one((11_u8, issuer, name)), rule.times(KNOWN_TOGETHER), now)
     }
 
     /// Counts a mail that somebody asks for by typing an address or a name, whether there is one to send or not: for who asks,
@@ -162,16 +186,11 @@ impl RateLimits {
         from: impl Into<LoginFrom>,
         now: Timestamp,
     ) -> Result<(), Limited> {
-        let LoginFrom { address: remote, known_browser } = from.into();
-        if let Some(id) = known_browser {
-            let Some(rule) = self.rules.login.email_codes.get() else { return Ok(()) };
-            let key = self.hashing.hash_one((8_u8, issuer, id, login_name(recipient)));
-            return self.logins.take(key, rule, now);
+        let from = from.into();
+        if let Some(rule) = self.rules.login.mails.get().filter(|_| from.known_browser.is_none()) {
+            self.logins.take(self.mails_key(from.address), rule, now)?;
         }
-        if let Some(rule) = self.rules.login.mails.get() {
-            self.logins.take(self.mails_key(remote), rule, now)?;
-        }
-        self.check_recipient(issuer, recipient, now)
+        self.check_recipient(issuer, recipient, from, now)
     }
 
     /// A code that was asked for from this address was right: its mail counts a tenth for the address from now on. So the
@@ -229,6 +248,11 @@ impl RateLimits {
             Some(id) => self.hashing.hash_one((7_u8, issuer, id, login_name(name))),
             None => self.hashing.hash_one((0_u8, issuer, network(from.address), login_name(name))),
         }
+    }
+
+    /// What all browsers at an address that are known by a name count for, too.
+    fn known_together_key(&self, issuer: &IssuerId, name: &str, address: IpAddr) -> u64 {
+        self.hashing.hash_one((10_u8, issuer, network(address), login_name(name)))
     }
 
     fn mails_key(&self, remote: IpAddr) -> u64 {

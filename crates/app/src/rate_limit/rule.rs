@@ -20,6 +20,11 @@ impl Rule {
     pub(super) fn most_owed(self) -> u64 {
         self.burst.saturating_mul(2).max(MOST_OWED)
     }
+
+    /// The same limit for so many times as many requests.
+    pub(super) fn times(self, factor: u64) -> Self {
+        Self { interval: (self.interval / factor).max(1), ..self }
+    }
 }
 
 /// A rule that can be replaced while it is read. Reading is one atomic load.

@@ -415,3 +415,28 @@ fn a_known_browser_has_limits_of_its_own() {
     assert_eq!((0..9).take_while(|_| mails(known("a"))).count(), 3, "nobody takes its person's mail away");
     assert!(!mails(here.into()), "nor does it bring a stranger more");
 }
+
+/// Whoever had a name before may have kept many marks of it. Together they have ten times what one has: guesses at each address, and
+/// mails wherever they are.
+#[test]
+fn many_known_browsers_of_one_name_have_ten_times_what_one_has() {
+    let limits = RateLimits::new(&configured());
+    let issuer = IssuerId::default_issuer();
+    let guess = |number: usize, name: &str, here: &str| {
+        let from = LoginFrom::known_browser(address(here), number.to_string());
+        let is_looked_at = limits.begin_login(&issuer, name, from.clone(), NOW).is_ok();
+        if is_looked_at {
+            limits.failed_login(&issuer, name, from, NOW);
+        }
+        is_looked_at
+    };
+    let looked_at = (0..600).filter(|number| guess(number % 300, "bob", "192.0.2.1")).count();
+    assert_eq!(looked_at, 100);
+    assert!(guess(1, "ann", "192.0.2.1"), "another name");
+    assert!(guess(301, "Bob", "192.0.2.2"), "the person, at another address");
+    let mail = |number: &u8| {
+        let from = LoginFrom::known_browser(address(&format!("192.0.2.{number}")), number.to_string());
+        limits.check_mail(&issuer, "bob@example.com", from, NOW).is_ok()
+    };
+    assert_eq!((0..200).filter(mail).count(), 30);
+}

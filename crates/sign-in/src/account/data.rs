@@ -19,7 +19,7 @@ use super::{Person, Visitor, by_themselves, form, status, told, visitor};
 use crate::sign_in_goal::Freshness;
 use symbolon_app::grants;
 use symbolon_app::http::{
-    Call, Context, Failure, Policy, html, json as json_answer, no_store, remove_session_cookies,
+    Call, Context, Failure, Policy, Received, html, json as json_answer, no_store, remove_session_cookies,
 };
 
 const PLACE: AccountPlace = AccountPlace::Data;
@@ -212,7 +212,7 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
         return page(&call.context, &person, Some(AccountNotice::NotConfirmed)).await;
     }
     let password = SecretString::new(params.get("password")?.unwrap_or_default().to_owned());
-    if let Some(notice) = why_unproven(&call.context, &person, password).await? {
+    if let Some(notice) = why_unproven((&call.context, &call.received), &person, password).await? {
         return page(&call.context, &person, Some(notice)).await;
     }
     delete(&call.context, &person).await?;
@@ -229,7 +229,7 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
 /// What is missing of the proof that it is the person: the password, or a sign-in of the last five minutes. Whoever has no
 /// password signs in again.
 async fn why_unproven(
-    context: &Context,
+    (context, received): (&Context, &Received),
     person: &Person,
     password: SecretString,
 ) -> Result<Option<AccountNotice>, Failure> {
@@ -238,7 +238,7 @@ async fn why_unproven(
     }
     match person.hash(context).await? {
         Some(_) if password.expose().is_empty() => Ok(Some(AccountNotice::NeedsPassword)),
-        Some(hash) => Ok(person.verify(context, password, hash).await.err()),
+        Some(hash) => Ok(person.verify((context, received), password, hash).await.err()),
         None => Ok(Some(AccountNotice::Expired)),
     }
 }

@@ -34,11 +34,11 @@ use crate::mailed_link::{self, Mailed, OpenedLink};
 use crate::notice_page::notice;
 use crate::sign_in_goal::Freshness;
 use crate::user_change::{Change, change, give_up_claim};
-use crate::{onward, recovery};
+use crate::{known_browser, onward, recovery};
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect};
-use symbolon_app::rate_limit::Limited;
+use symbolon_app::rate_limit::{Limited, LoginFrom};
 use symbolon_app::registration::page_url;
 
 const PLACE: AccountPlace = AccountPlace::Profile;
@@ -108,11 +108,13 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
         return page(call, &person, Some(EmailError::Expired));
     }
     let Call { context, received, .. } = &*call;
-    let Context { app, issuer, remote, .. } = context;
+    let Context { app, issuer, .. } = context;
     let Some(email) = email_address::typed(params.get("email")?.unwrap_or_default()) else {
         return page(call, &person, Some(EmailError::Email));
     };
-    let limited = app.rate_limits.check_mail(&issuer.id, email, *remote, app.now());
+    // The address may be the one that the account has, and has not proven yet.
+    let from = known_browser::origin(context, received, email);
+    let limited = app.rate_limits.check_mail(&issuer.id, email, from.clone(), app.now());
     if let Err(Limited { retry_after_seconds }) = limited {
         return page(call, &person, Some(EmailError::TooManyAttempts { retry_after_seconds }));
     }
@@ -128,13 +130,18 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
     let message = Message::VerifyEmail { code: Some(code), url, minutes };
     let (user, language) =
         (person.user.id.clone(), mail_language(call.language(), person.user.profile.locale.as_deref()));
-    after_answer(context, tell(context.clone(), (email.to_owned(), user), language, message)).await;
+    after_answer(context, tell(context.clone(), (email.to_owned(), user, from), language, message)).await;
     let to = address(context, VERIFY, &interaction.seal(context)?);
     Ok(onward::lead(received, &to, interaction.browser.cookie(issuer)))
 }
 
 /// Mails the code, or says that the address has another account: one mail in either case.
-async fn tell(context: Context, (email, user): (String, UserId), language: MailLanguage, message: Message) {
+async fn tell(
+    context: Context,
+    (email, user, from): (String, UserId, LoginFrom),
+    language: MailLanguage,
+    message: Message,
+) {
     let Context { app, issuer, .. } = &context;
     let found = match app.store.user_by_login(&issuer.id, &email).await {
         Ok(found) => found.map(|(found, _)| found),
@@ -147,7 +154,7 @@ async fn tell(context: Context, (email, user): (String, UserId), language: MailL
     let (to, message) = match Standing::of(&email, found.as_deref()) {
         Standing::Proven if !is_own => {
             let to = found.and_then(|found| found.email.clone()).unwrap_or_else(|| email.clone());
-            if !may_be_told(&context, &to, &email) {
+            if !may_be_told(&context, &to, &email, from) {
                 return;
             }
             (to, Message::AccountExists { url: page_url(issuer, recovery::PATH) })

@@ -14,7 +14,7 @@ use super::sessions::end_others;
 use super::{Person, Visitor, by_themselves, done, form, status, told, visitor};
 use crate::sign_in_goal::Freshness;
 use crate::{chosen_password, credential_news};
-use symbolon_app::http::{Call, Context, Failure};
+use symbolon_app::http::{Call, Context, Failure, Received};
 use symbolon_app::passwords::Busy;
 
 const PLACE: AccountPlace = AccountPlace::Password;
@@ -66,13 +66,13 @@ async fn change(
     let (present, new, again) = (typed("present")?, typed("new")?, typed("again")?);
     let context = call.context.clone();
     if params.get("state")? != Some(&*state(&context, hash)) {
-        return Ok(sent_again(&context, person, hash, new).await);
+        return Ok(sent_again((&context, &call.received), person, hash, new).await);
     }
     if let Some(notice) = fault(&context, person, &new, &again).await {
         return Ok(Err(notice));
     }
     if let Some(hash) = hash
-        && let Err(notice) = person.verify(&context, present, hash.clone()).await
+        && let Err(notice) = person.verify((&context, &call.received), present, hash.clone()).await
     {
         return Ok(Err(notice));
     }
@@ -101,13 +101,13 @@ async fn change(
 /// The answer to a form that was shown for another password than the present one: it was sent twice, if the present
 /// password is the one that it asks for. This is an attempt like any other, so it tells nobody more than the login page.
 async fn sent_again(
-    context: &Context,
+    here: (&Context, &Received),
     person: &Person,
     hash: Option<&PasswordHash>,
     new: SecretString,
 ) -> Result<(), AccountNotice> {
     let hash = hash.ok_or(AccountNotice::ChangedMeanwhile)?;
-    match person.verify(context, new, hash.clone()).await {
+    match person.verify(here, new, hash.clone()).await {
         Err(AccountNotice::WrongPassword) => Err(AccountNotice::ChangedMeanwhile),
         other => other,
     }

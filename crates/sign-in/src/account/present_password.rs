@@ -6,8 +6,9 @@ use symbolon_protocol::refusal::{Details, Reason, Refusal};
 use symbolon_protocol::user::PasswordHash;
 
 use super::Person;
+use crate::known_browser;
 use symbolon_app::audit::{Actor, RefusedRequest};
-use symbolon_app::http::{Context, Failure};
+use symbolon_app::http::{Context, Failure, Received};
 use symbolon_app::rate_limit::Limited;
 
 impl Person {
@@ -18,20 +19,21 @@ impl Person {
         Ok(found.pop().flatten())
     }
 
-    /// Whether a typed password is the one of `hash`. Attempts count together with those at the login page, and wait in
-    /// the same queue: a stolen session is no way around either.
+    /// Whether a typed password is the one of `hash`. Attempts count together with those at the login page of the same browser, and
+    /// wait in the same queue: a stolen session is no way around either.
     ///
     /// # Errors
     /// The notice, if the password is wrong or was not looked at.
     pub(super) async fn verify(
         &self,
-        context: &Context,
+        (context, received): (&Context, &Received),
         password: SecretString,
         hash: PasswordHash,
     ) -> Result<(), AccountNotice> {
         let (app, issuer, remote) = (&context.app, &context.issuer, context.remote);
         let name = self.login_name();
-        let _in_flight = match app.rate_limits.begin_login(&issuer.id, name, remote, app.now()) {
+        let from = known_browser::origin(context, received, name);
+        let _in_flight = match app.rate_limits.begin_login(&issuer.id, name, from.clone(), app.now()) {
             Ok(in_flight) => in_flight,
             Err(Limited { retry_after_seconds }) => {
                 self.note(context, Reason::SignInRateLimited);
@@ -49,7 +51,7 @@ impl Person {
                 Ok(())
             }
             Ok(false) => {
-                app.rate_limits.failed_login(&issuer.id, name, remote, app.now());
+                app.rate_limits.failed_login(&issuer.id, name, from, app.now());
                 let refusal = Refusal::about(Reason::PasswordWrong, Details::of_user(&self.user.id));
                 context.sign_in_failed(RefusedRequest {
                     actor: Actor::User,

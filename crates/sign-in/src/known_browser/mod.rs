@@ -21,7 +21,7 @@ use symbolon_protocol::id::{IssuerId, UserId};
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::User;
 
-pub(super) use news::tell;
+pub(super) use news::{note, tell};
 
 /// The sealing purpose.
 const PURPOSE: &str = "known browser";

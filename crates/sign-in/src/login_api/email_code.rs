@@ -51,7 +51,7 @@ pub(super) async fn send(call: &mut Call) -> Result<Response, Failure> {
     let address = email(&request.email)?;
     let Context { app, issuer, .. } = &call.context;
     let from = known_browser::origin(&call.context, &call.received, address);
-    app.rate_limits.check_mail(&issuer.id, address, from, app.now()).map_err(|limited| {
+    app.rate_limits.check_mail(&issuer.id, address, from.clone(), app.now()).map_err(|limited| {
         let refusal = Refusal::about(Reason::SignInRateLimited, details(&call.context, address));
         Failure::limited(limited, refusal)
     })?;
@@ -60,7 +60,7 @@ pub(super) async fn send(call: &mut Call) -> Result<Response, Failure> {
     let cookie = remember(&call.context, &new);
     let (context, name) = (call.context.clone(), address.to_owned());
     let page = call.language();
-    let asked = CodeRequest { context, name, by_address_alone: true, page, client: None, new };
+    let asked = CodeRequest { context, name, from, by_address_alone: true, page, client: None, new };
     asked.mail_after_answer(|asked, user| mail_to(user, asked.page, &asked.new.code, LIVES)).await;
     let mut response = ok(Map::from_iter([("success".to_owned(), true.into())]));
     response.headers_mut().extend(cookie.map(|cookie| (header::SET_COOKIE, cookie)));

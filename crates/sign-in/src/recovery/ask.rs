@@ -25,7 +25,7 @@ use crate::unknown_account;
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, Policy, Received, html, redirect};
-use symbolon_app::rate_limit::Limited;
+use symbolon_app::rate_limit::{Limited, LoginFrom};
 use symbolon_app::registration::page_url;
 
 /// `GET /forgot-password`, with what the person wants to sign in for, or without.
@@ -62,7 +62,7 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
     }
     let Context { app, issuer, .. } = context;
     let from = known_browser::origin(context, received, name);
-    let limited = app.rate_limits.check_mail(&issuer.id, name, from, app.now());
+    let limited = app.rate_limits.check_mail(&issuer.id, name, from.clone(), app.now());
     if let Err(Limited { retry_after_seconds }) = limited {
         context.refused(RefusedRequest::anonymous(Reason::SignInRateLimited.into(), None));
         return page(here, &interaction, name, Some(RecoveryError::TooManyAttempts { retry_after_seconds }))
@@ -71,6 +71,7 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
     let asked = RecoveryRequest {
         context: context.clone(),
         name: name.to_owned(),
+        from,
         language: mail_language(interaction.language, None),
         authorization: interaction.pending.authorization.clone(),
     };
@@ -90,6 +91,8 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
 struct RecoveryRequest {
     context: Context,
     name: String,
+    /// Where it was asked for.
+    from: LoginFrom,
     language: MailLanguage,
     authorization: Option<PendingAuthorization>,
 }
@@ -107,7 +110,7 @@ impl RecoveryRequest {
         };
         let link = RecoveryLink::new(&user, hash.as_ref(), app.now(), &*app.random);
         let (Some(link), Some(to)) = (link, user.email.clone()) else { return Ok(()) };
-        if !may_be_told(&self.context, &to, &self.name) {
+        if !may_be_told(&self.context, &to, &self.name, self.from.clone()) {
             return Ok(());
         }
         let Some(url) = self.url(link) else { return Ok(()) };

@@ -18,6 +18,7 @@ use super::ask::status;
 use super::{PATH, RESET, SealedLink};
 use crate::after_answer::{mail_language, queue};
 use crate::chosen_password;
+use crate::known_browser;
 use crate::login_page::append;
 use crate::notice_page::notice;
 use crate::onward;
@@ -27,7 +28,7 @@ use crate::user_change::change;
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::grants::end_all_of_user;
 use symbolon_app::http::csrf::{Browser, PageForm, Purpose};
-use symbolon_app::http::{Call, Context, Failure, Policy, html};
+use symbolon_app::http::{Call, Context, Failure, Policy, Received, html};
 use symbolon_app::issuer::Appearance;
 use symbolon_app::one_use::use_once;
 use symbolon_app::passwords::Busy;
@@ -93,7 +94,7 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
     }
     let password = SecretString::new(params.get("password")?.unwrap_or_default().to_owned());
     let code = params.get("code")?.unwrap_or_default();
-    match attempt(&context, &link, password, code).await? {
+    match attempt((&context, &call.received), &link, password, code).await? {
         Ok(true) => {}
         Ok(false) => return over(call),
         Err(error) => return page(call, &link, Some(error)),
@@ -112,7 +113,7 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
 
 /// Sets the password, once; false if the link was used, or overtaken, meanwhile. On return everything is durable.
 async fn attempt(
-    context: &Context,
+    (context, received): (&Context, &Received),
     link: &LiveLink,
     password: SecretString,
     code: &str,
@@ -124,7 +125,8 @@ async fn attempt(
         Err(Busy { .. }) => return Ok(Err(RecoveryError::Busy)),
     }
     let name = link.user.email.clone().unwrap_or_default();
-    let _in_flight = match app.rate_limits.begin_login(&issuer.id, &name, *remote, app.now()) {
+    let from = known_browser::origin(context, received, &name);
+    let _in_flight = match app.rate_limits.begin_login(&issuer.id, &name, from, app.now()) {
         Ok(in_flight) => in_flight,
         Err(Limited { retry_after_seconds }) => {
             return Ok(Err(RecoveryError::TooManyAttempts { retry_after_seconds }));

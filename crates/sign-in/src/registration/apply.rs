@@ -145,7 +145,7 @@ async fn tell(context: Context, mail: Mail) {
             let message = Message::AccountExists { url: page_url(issuer, recovery::PATH) };
             // As it is written in the account: another spelling may be one that no server of mail takes.
             let to = user.email.clone().unwrap_or_else(|| mail.to.clone());
-            if !may_be_told(&context, &to, &mail.to) {
+            if !may_be_told(&context, &to, &mail.to, context.remote) {
                 return;
             }
             Mail { to, user: Some(user.id.clone()), message, ..mail }

@@ -2,10 +2,14 @@
 
 use std::time::Duration;
 
+use serde_json::json;
+use symbolon_protocol::id::{IssuerId, UserId};
+use symbolon_store::port::AuthenticatorUpdate;
 use symbolon_testkit::{Answer, Browser};
 
 use crate::login::{PASSWORD, Scene, hidden};
 use crate::mailbox::Mailbox;
+use crate::second_factor;
 
 const FIREFOX: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
 const MARK: &str = "symbolon_known";
@@ -49,6 +53,22 @@ impl Told {
 
     fn other(&self, browser: &Browser) {
         self.sign_in(browser, OTHER, PASSWORD);
+    }
+
+    /// Signs the other user in by a code that is mailed to them.
+    fn other_by_mail(&self, browser: &Browser) {
+        let send = |page: &Answer, field: (&str, &str)| {
+            let (transaction, csrf) = hidden(page);
+            let form = [("transaction", &*transaction), ("csrf_token", &*csrf), field];
+            let answer = browser.post("/login/email-code", &form);
+            assert_eq!(answer.status, 303, "{answer:?}");
+            answer
+        };
+        let page = self.scene.at_login(browser, &self.scene.rp.authorization_request());
+        let sent = send(&page, ("username", OTHER));
+        let code = self.mailbox.next().code();
+        send(&browser.get(&sent.location()), ("code", &code));
+        self.scene.server.settle();
     }
 
     /// Ends every session, so that only its mark speaks for a browser.
@@ -152,12 +172,79 @@ fn an_account_is_told_a_few_times_an_hour() {
     for _ in 0..8 {
         told.demo(&told.browser());
     }
-    // The first sign-in counts as one, though nobody is told of it.
-    for _ in 0..4 {
+    for _ in 0..5 {
         told.assert_told(&email);
     }
     told.scene.server.clock.advance(Duration::from_secs(720));
     told.demo(&told.browser());
     told.assert_told(&email);
     told.assert_quiet();
+}
+
+/// They count for nothing: what sends no mail takes no place of one that is to leave.
+#[test]
+fn sign_ins_by_mail_leave_the_limit_alone() {
+    let told = Told::new();
+    for _ in 0..6 {
+        told.other_by_mail(&told.browser());
+    }
+    for _ in 0..5 {
+        told.other(&told.browser());
+        told.assert_told(OTHER);
+    }
+    told.assert_quiet();
+}
+
+/// The version before noted no sign-ins and left no marks.
+#[test]
+fn a_session_of_before_tells_that_its_account_has_signed_in() {
+    let told = Told::new();
+    let made = told.scene.server.admin("POST", "/test/sessions", Some(json!({ "user_id": "other" }))).json();
+    let before = told.browser();
+    before.set_cookie("symbolon_session", made["session_id"].as_str().expect("a session"));
+    told.other(&before);
+    told.other(&told.browser());
+    told.assert_told(OTHER);
+    told.assert_quiet();
+}
+
+/// One that is set up on the way through the first sign-in does not, and nobody is told of that sign-in.
+#[test]
+fn a_generator_of_before_tells_that_its_account_has_signed_in() {
+    let told = Told::new();
+    let (scene, server) = (&told.scene, &told.scene.server);
+    let phone = second_factor::enrolled(scene);
+    server.settle();
+    let (issuer, user, store) = (IssuerId::default_issuer(), UserId::trusted("other"), &server.app.store);
+    let mut enrolled = server.block_on(store.authenticators(&issuer, &user)).unwrap();
+    assert!(enrolled.set.has_signed_in);
+    enrolled.set.has_signed_in = false;
+    let put = server.block_on(store.put_authenticators(&issuer, &user, enrolled.revision, &enrolled.set));
+    assert_eq!(put.unwrap(), AuthenticatorUpdate::Written);
+    server.clock.advance(Duration::from_secs(60));
+    let browser = told.browser();
+    let page = second_factor::after_password(scene, &browser);
+    assert_eq!(second_factor::confirm(&browser, &page, &phone.code(scene)).status, 303);
+    server.settle();
+    let mails = [told.mailbox.next(), told.mailbox.next()];
+    assert!(!mails[0].head.contains("New sign-in"), "that a generator was set up: {mails:?}");
+    assert!(mails[1].head.contains("New sign-in"), "{mails:?}");
+    told.assert_quiet();
+}
+
+/// Of a double click browsers drop the first answer, with the cookies in it.
+#[test]
+fn a_form_that_is_sent_twice_leaves_the_mark_by_either_answer() {
+    let scene = Scene::new();
+    let browser = scene.server.browser();
+    let page = scene.at_login(&browser, &scene.rp.authorization_request());
+    let send = |browser: &Browser| {
+        let answer = Scene::sign_in(browser, &page, &scene.demo.email, &scene.demo.password);
+        assert_eq!(answer.status, 303, "{answer:?}");
+        answer.headers.iter().any(|(name, value)| name == "set-cookie" && value.contains(MARK))
+    };
+    let dropped = browser.copy();
+    assert!(send(&dropped), "the first answer");
+    assert!(send(&browser), "the second, in a browser that has seen nothing of the first");
+    assert!(send(&browser), "once more, in a browser that is signed in by then");
 }

@@ -6,7 +6,12 @@ use std::time::Duration;
 use serde_json::json;
 use symbolon_testkit::{Browser, Options, RelyingParty, TestServer};
 
-use crate::login::{PASSWORD, Scene};
+use crate::account::{send, signed_in};
+use crate::login::{PASSWORD, Scene, hidden};
+use crate::mailbox::Mailbox;
+use crate::recovery::choose;
+
+const OTHER: &str = "other@example.com";
 
 fn limited() -> Options {
     // Every process counts for itself.
@@ -17,6 +22,31 @@ fn limited() -> Options {
 fn sign_in(scene: &Scene, browser: &Browser, name: &str, password: &str) -> u16 {
     let page = scene.at_login(browser, &scene.rp.authorization_request());
     Scene::sign_in(browser, &page, name, password).status
+}
+
+/// A scene with limits, and its mail.
+fn with_mail() -> (Scene, Mailbox) {
+    let mailbox = Mailbox::open();
+    (Scene::with(mailbox.options().one_node().env("SYMBOLON_RATE_LIMITS", "on")), mailbox)
+}
+
+/// Asks for a new password by a name; the status of the answer.
+fn forgotten(browser: &Browser, name: &str) -> u16 {
+    let (transaction, csrf) = hidden(&browser.get("/forgot-password"));
+    let form = [("transaction", &*transaction), ("csrf_token", &*csrf), ("username", name)];
+    browser.post("/forgot-password", &form).status
+}
+
+/// A stranger at the same address asks for mail to somebody until none is sent, and guesses until nothing is looked at.
+fn attack(scene: &Scene, mailbox: &Mailbox, email: &str) {
+    let asked: Vec<u16> = (0..4).map(|_| forgotten(&scene.server.browser(), email)).collect();
+    assert_eq!(asked, [303, 303, 303, 429]);
+    for _ in 0..3 {
+        assert_eq!(mailbox.next().to, email);
+    }
+    let stranger = scene.server.browser();
+    let guessed: Vec<u16> = (0..11).map(|_| sign_in(scene, &stranger, email, "a guess")).collect();
+    assert_eq!(guessed.last(), Some(&429), "{guessed:?}");
 }
 
 #[test]
@@ -124,7 +154,7 @@ fn one_users_codes_are_limited_and_nobody_elses() {
 fn a_browser_that_is_known_signs_in_while_its_account_is_attacked() {
     const COOKIE: &str = "symbolon_known";
     let scene = Scene::with(limited().env("SYMBOLON_RATE_LIMIT_LOGIN_ADDRESS", "15/m"));
-    let (own, other) = (scene.server.browser(), "other@example.com");
+    let (own, other) = (scene.server.browser(), OTHER);
     assert_eq!(sign_in(&scene, &own, other, PASSWORD), 303);
     let known = own.cookie(COOKIE).expect("the browser is known from now on");
     let attacker = scene.server.browser();
@@ -166,4 +196,59 @@ fn a_browser_that_is_known_signs_in_while_its_account_is_attacked() {
         429,
         "four hundred days later it is a browser like any other"
     );
+}
+
+/// Also by a name that is not the address that the mail goes to.
+#[test]
+fn a_browser_that_is_known_gets_its_mail_while_others_ask_for_it() {
+    let (scene, mailbox) = with_mail();
+    let ann = json!({
+        "email": "ann@example.com", "email_verified": true, "preferred_username": "ann", "password": PASSWORD
+    });
+    assert_eq!(scene.server.admin("POST", "/users", Some(ann)).status, 201);
+    let own = scene.server.browser();
+    assert_eq!(sign_in(&scene, &own, "ann", PASSWORD), 303);
+    attack(&scene, &mailbox, "ann@example.com");
+    assert_eq!(forgotten(&own, "ann"), 303);
+    let mail = mailbox.next();
+    assert!(mail.to == "ann@example.com" && mail.text.contains("/reset-password"), "{mail:?}");
+    let page = scene.at_login(&own, &scene.rp.authorization_request().with("prompt", "login"));
+    let (transaction, csrf) = hidden(&page);
+    let form = [("transaction", &*transaction), ("csrf_token", &*csrf), ("username", "ann")];
+    assert_eq!(own.post("/login/email-code", &form).status, 303);
+    let mail = mailbox.next();
+    assert!(mail.to == "ann@example.com" && !mail.code().is_empty(), "{mail:?}");
+}
+
+#[test]
+fn a_browser_that_is_known_sets_a_new_password_while_its_account_is_attacked() {
+    let (scene, mailbox) = with_mail();
+    let own = scene.server.browser();
+    assert_eq!(sign_in(&scene, &own, OTHER, PASSWORD), 303);
+    attack(&scene, &mailbox, OTHER);
+    assert_eq!(forgotten(&own, OTHER), 303);
+    let link = mailbox.next().link();
+    let choose = |browser: &Browser| choose(browser, &browser.get(&link), "quite another password", "");
+    assert_eq!(choose(&scene.server.browser()).status, 429, "a browser that is not known waits");
+    let done = choose(&own);
+    assert_eq!(done.status, 200, "{done:?}");
+}
+
+#[test]
+fn a_browser_that_is_known_changes_its_account_while_it_is_attacked() {
+    let (scene, mailbox) = with_mail();
+    let own = signed_in(&scene, OTHER, PASSWORD);
+    attack(&scene, &mailbox, OTHER);
+    let csrf = own.get("/account/email").field("csrf_token").expect("a form");
+    let sent = own.post("/account/email", &[("csrf_token", &csrf), ("email", OTHER)]);
+    assert_eq!(sent.status, 303, "{sent:?}");
+    let code = mailbox.next().code();
+    let (transaction, csrf) = hidden(&own.get(&sent.location()));
+    let form = [("transaction", &*transaction), ("csrf_token", &*csrf), ("code", &*code)];
+    let proven = own.post("/verify-email", &form);
+    assert_eq!((proven.status, &*proven.location()), (303, "/verify-email/done"), "{proven:?}");
+    let new = "quite another password";
+    let form = [("present", PASSWORD), ("new", new), ("again", new)];
+    let changed = send(&own, "/account/password", &form);
+    assert_eq!(changed.status, 303, "{changed:?}");
 }

@@ -30,7 +30,8 @@ const AT_ONCE: u32 = 100;
 /// As of this time every session is live that the store still has: also those whose time is over.
 const EVERY_KEPT: Timestamp = Timestamp::EPOCH;
 
-/// Which time of a session is over, as the audit log says it.
+/// Which time of a session is over, as the audit log says it. Of one that was idle long before, and that no process looked at until
+/// it expired too, it says that it expired.
 fn over_by(session: &Session, now: Timestamp) -> &'static str {
     if session.expires_at <= now { "expired" } else { "idle" }
 }
@@ -125,8 +126,8 @@ impl App {
         Ok(ended)
     }
 
-    /// Ends a session whose time is over, which a browser still presents, and tells its clients. Sessions are kept for some
-    /// minutes after they expire; of one that is found later nothing is known any more.
+    /// Ends a session whose time is over, which a browser still presents, and tells its clients. A session is kept for some
+    /// minutes after it expires, or for a day if one of its clients is to be told; of one that comes later nothing is known any more.
     ///
     /// # Errors
     /// [`StoreError`]: it may not have ended.

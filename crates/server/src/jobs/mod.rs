@@ -26,7 +26,7 @@ use symbolon_app::clock::SystemClock;
 
 const ADJUST_EVERY: Duration = Duration::from_secs(1);
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
-/// How often sessions are ended whose time is over, if a client is to be told.
+/// How often sessions are ended whose time is over: of which a client is to be told, and which were idle.
 const END_EVERY: Duration = Duration::from_secs(5);
 /// How often wrong admin secrets are checked for an ended minute, which gets one record in the audit log.
 const SUM_UP_EVERY: Duration = Duration::from_secs(10);
@@ -66,12 +66,16 @@ pub fn spawn(app: Arc<App>, clock: Option<Arc<SystemClock>>, stopping: watch::Re
     tasks.spawn(deliveries::run(Arc::clone(&app), stopping.clone()));
     let (of_job, until) = (Arc::clone(&app), stopping.clone());
     tasks.spawn(async move { weak_clients::tell(&of_job, until).await });
+    let (of_job, until) = (Arc::clone(&app), stopping.clone());
+    tasks.spawn(every(END_EVERY, stopping.clone(), move || {
+        let (app, until) = (Arc::clone(&of_job), until.clone());
+        async move { session_ends::end(&app, &until).await }
+    }));
     let on = |period, job: fn(Arc<App>) -> Boxed| {
         let (app, stopping) = (Arc::clone(&app), stopping.clone());
         every(period, stopping, move || job(Arc::clone(&app)))
     };
     tasks.spawn(on(SWEEP_EVERY, |app| Box::pin(async move { sweep(&*app.store, app.now()).await })));
-    tasks.spawn(on(END_EVERY, |app| Box::pin(async move { session_ends::end(&app).await })));
     tasks.spawn(on(SUM_UP_EVERY, |app| Box::pin(async move { app.audit.sum_up_refused_admins(app.now()) })));
     tasks.spawn(on(COUNT_EVERY, |app| Box::pin(async move { deliveries::count_waiting(&app).await })));
     tasks.spawn(on(KEYS_EVERY, |app| Box::pin(async move { keys::keep(&app).await })));

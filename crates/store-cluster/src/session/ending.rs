@@ -11,7 +11,7 @@ use crate::complete_primary::CompletePrimaries;
 use crate::redis::{Key, Redis, Script, ScriptCall, Tag};
 use crate::revocation::{Row, Tombstones, closed};
 
-/// Ends a session, and deletes where it began. Returns 1 to the first caller, also when its command is repeated, and 0 to all
+/// Ends a session, and deletes where it began and how it ends by itself. Returns 1 to the first caller, also when its command is repeated, and 0 to all
 /// others. A record that ended without a caller's name was written again from PostgreSQL after a failover. It does not show
 /// who ended it, so the next caller counts as the first.
 static END: LazyLock<Script> = LazyLock::new(|| {
@@ -21,7 +21,7 @@ static END: LazyLock<Script> = LazyLock::new(|| {
          if record == 'E' .. ARGV[1] then return 1 end
          if string.sub(record, 1, 1) ~= 'L' and record ~= 'E' then return 0 end
          redis.call('SET', KEYS[1], 'E' .. ARGV[1], 'KEEPTTL')
-         redis.call('DEL', KEYS[2])
+         redis.call('DEL', KEYS[2], KEYS[3])
          return 1",
     )
 });
@@ -34,6 +34,7 @@ pub(super) struct Ending {
     tag: Tag,
     key: Key,
     origin: Key,
+    by_time: Key,
     name: String,
 }
 
@@ -46,6 +47,7 @@ impl ClusterStore {
             tag: self.session_tag(place.route),
             key: self.session_key(place),
             origin: self.origin_key(place),
+            by_time: self.by_time_key(place),
             name: random::base64url::<12>(&*self.random),
         }
     }
@@ -72,7 +74,8 @@ impl Ending {
     }
 
     async fn end_record(&self) -> Result<bool, StoreError> {
-        let call = ScriptCall { keys: &[&self.key, &self.origin], arguments: &[self.name.as_bytes()] };
+        let keys = [&self.key, &self.origin, &self.by_time];
+        let call = ScriptCall { keys: &keys, arguments: &[self.name.as_bytes()] };
         Ok(self.redis.run_durably(&END, call).await?.read::<u8>()? == 1)
     }
 }

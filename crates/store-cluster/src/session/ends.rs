@@ -3,10 +3,13 @@
 //! The entries are in a few parts, each in a constant slot, so that few commands find what is due in all shards. An entry is
 //! written before the session: one that leads to no such session is dropped when its time comes. It says
 //! when to look at the session, not when that ends: whoever looks and finds it used since puts the entry behind.
+//!
+//! A part that is out of reach, and a session that is, or that cannot be read, hold up none of the others: their entries come
+//! again.
 
 use std::sync::{Arc, LazyLock};
 
-use futures_util::future::try_join_all;
+use futures_util::future::join_all;
 use symbolon_protocol::grant::{SLOTS, Slot};
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::session::Session;
@@ -23,6 +26,9 @@ use crate::redis::{Key, Script, ScriptCall};
 /// In how many parts the entries are.
 const PARTS: u32 = 16;
 
+/// How many sessions are looked at together.
+const LOOKS_AT_ONCE: usize = 256;
+
 /// Takes what is due, and puts it behind until the claim is over. Returns the entries.
 static CLAIM: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
@@ -32,10 +38,28 @@ static CLAIM: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// A session to look at, as it was found.
-struct Looked {
-    entry: ListEntry,
-    found: Option<(IssuerId, StoredSession)>,
+/// What failed in one claim. It is said in one line, because what is out of reach fails for many sessions.
+#[derive(Default)]
+struct Failures {
+    count: usize,
+    first: Option<StoreError>,
+}
+
+impl Failures {
+    fn note(&mut self, error: StoreError) {
+        self.count += 1;
+        self.first.get_or_insert(error);
+    }
+
+    fn tell(&self) {
+        if let Some(error) = &self.first {
+            let failed = self.count;
+            tracing::warn!(
+                target: "symbolon::store", failed, %error,
+                "sessions whose time may be over could not be looked at; they come again"
+            );
+        }
+    }
 }
 
 /// The part of a session.
@@ -61,7 +85,7 @@ impl ClusterStore {
         self.redis.write_durably(&cmd).await.map(drop)
     }
 
-    /// Sessions whose time is over, of which a client is to be told.
+    /// Sessions whose time is over, which somebody must end: a client is to be told, or they were idle.
     pub(super) async fn claim_ended(
         &self,
         now: Timestamp,
@@ -69,25 +93,57 @@ impl ClusterStore {
         limit: u32,
     ) -> Result<EndedSessions, StoreError> {
         let limit = limit.clamp(1, 1_000) as usize;
+        let mut failures = Failures::default();
+        let claimed = self.claim_parts((now, until), limit, &mut failures).await?;
+        let mut ended = EndedSessions { sessions: Vec::new(), more: claimed.len() == limit };
+        for some in claimed.chunks(LOOKS_AT_ONCE) {
+            let mut looks = Vec::with_capacity(some.len());
+            for entry in some {
+                looks.push(self.look(entry, now));
+            }
+            for looked in join_all(looks).await {
+                match looked {
+                    Ok(None) => {}
+                    Ok(Some((issuer, found))) => ended.sessions.push((issuer, Arc::new(found.session))),
+                    Err(error) => failures.note(error),
+                }
+            }
+        }
+        failures.tell();
+        Ok(ended)
+    }
+
+    /// What is due in the parts that can be reached.
+    ///
+    /// # Errors
+    /// [`StoreError`]: none of them can.
+    async fn claim_parts(
+        &self,
+        times: (Timestamp, Timestamp),
+        limit: usize,
+        failures: &mut Failures,
+    ) -> Result<Vec<ListEntry>, StoreError> {
         // Another part is the first each time: where more is due than is asked for, none is always the last.
-        let first = u32::try_from(now.seconds() % u64::from(PARTS)).unwrap_or(0);
+        let first = u32::try_from(times.0.seconds() % u64::from(PARTS)).unwrap_or(0);
         let mut claimed = Vec::new();
+        let mut is_reached = false;
         for part in (first..first + PARTS).map(|part| part % PARTS) {
-            let left = limit - claimed.len();
+            let left = limit.saturating_sub(claimed.len());
             if left == 0 {
                 break;
             }
-            claimed.extend(self.claim_part(part, (now, until), left).await?);
-        }
-        let more = claimed.len() == limit;
-        let looks = claimed.into_iter().map(|entry| self.look(entry));
-        let mut ended = EndedSessions { sessions: Vec::new(), more };
-        for looked in try_join_all(looks).await? {
-            if let Some((issuer, found)) = self.settle(looked, now).await? {
-                ended.sessions.push((issuer, Arc::new(found.session)));
+            match self.claim_part(part, times, left).await {
+                Ok(entries) => {
+                    is_reached = true;
+                    claimed.extend(entries);
+                }
+                Err(error) => failures.note(error),
             }
         }
-        Ok(ended)
+        match failures.first.take_if(|_| !is_reached) {
+            Some(error) => Err(error),
+            None => Ok(claimed),
+        }
     }
 
     async fn claim_part(
@@ -103,26 +159,20 @@ impl ClusterStore {
         Ok(entries.iter().filter_map(|entry| ListEntry::parse(entry)).collect())
     }
 
-    async fn look(&self, entry: ListEntry) -> Result<Looked, StoreError> {
-        let found = self.read_any_session(entry.place).await?;
-        Ok(Looked { entry, found })
-    }
-
-    /// Takes an entry away that leads to nothing, and puts one behind whose session goes on; returns a session that has ended.
-    async fn settle(
+    /// Looks at the session of an entry, and returns it if it has ended. Takes an entry away that leads to nothing, and puts one
+    /// behind whose session goes on.
+    async fn look(
         &self,
-        looked: Looked,
+        entry: &ListEntry,
         now: Timestamp,
     ) -> Result<Option<(IssuerId, StoredSession)>, StoreError> {
-        let Looked { entry, found } = looked;
-        let list = self.ends(part_of(entry.place));
         let is_awaited =
             |found: &StoredSession| found.session.by_time.is_looked_at() && found.session.kept_until() > now;
-        let found = found.filter(|(_, found)| is_awaited(found));
-        let ends_at = found.as_ref().map(|(_, found)| found.ends_at());
+        let found = self.read_any_session(entry.place).await?.filter(|(_, found)| is_awaited(found));
+        let list = self.ends(part_of(entry.place));
         let mut cmd = redis::cmd(if found.is_some() { "ZADD" } else { "ZREM" });
         cmd.arg(list.as_bytes());
-        match ends_at {
+        match found.as_ref().map(|(_, found)| found.ends_at()) {
             Some(ends_at) if ends_at <= now => return Ok(found),
             Some(ends_at) => cmd.arg(ends_at.millis()).arg(&entry.bytes()),
             None => cmd.arg(&entry.bytes()),

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use futures_util::future::{join, try_join, try_join_all};
 use symbolon_protocol::grant::{SLOTS, Slot};
 use symbolon_protocol::id::{IssuerId, UserId};
-use symbolon_protocol::session::Session;
+use symbolon_protocol::session::{Session, TOLD_WITHIN};
 use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
 use symbolon_store::StoreError;
 use symbolon_store::port::{Issuers, ListedSession, NextSessions, Page, PageRequest, SessionCursor};
@@ -338,7 +338,7 @@ impl ClusterStore {
         Ok(entries.iter().filter_map(|entry| ListEntry::parse(entry)).collect())
     }
 
-    /// Removes the entries of sessions that ended long ago from the next parts of the issuers' lists; returns how many.
+    /// Removes the entries of sessions that are kept no more from the next parts of the issuers' lists; returns how many.
     pub(crate) async fn sweep_session_lists(
         &self,
         issuers: &[IssuerId],
@@ -359,8 +359,10 @@ impl ClusterStore {
         let (mut after, mut gone) = (None, 0);
         loop {
             let entries = self.entries_after(issuer, part, after, SWEPT_AT_ONCE).await?;
-            let long_ago =
-                |entry: &&ListEntry| Timestamp::from_millis(entry.expires_at) + KEPT_AFTER_END <= now;
+            // An entry does not say whether a client is to be told; then the session is kept for so long, and exported.
+            let long_ago = |entry: &&ListEntry| {
+                Timestamp::from_millis(entry.expires_at) + TOLD_WITHIN + KEPT_AFTER_END <= now
+            };
             let dead: Vec<_> = entries.iter().filter(long_ago).map(|entry| entry.bytes().to_vec()).collect();
             if !dead.is_empty() {
                 let mut cmd = redis::cmd("ZREM");

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use symbolon_crypto::random::SeededRandom;
 use symbolon_protocol::code::AuthorizationCode;
-use symbolon_protocol::session::{Amr, AuthenticationMethod};
+use symbolon_protocol::session::{Amr, AuthenticationMethod, EndByTime, TOLD_WITHIN, USE_WRITTEN_EVERY};
+use symbolon_protocol::time::KEPT_AFTER_END;
 use symbolon_store::port::{Codes, Redemption, Shards};
 use symbolon_store::shard::sid_of;
 
@@ -30,6 +31,116 @@ fn session(store: &ClusterStore, number: u64) -> (SessionId, Session) {
         by_time: Default::default(),
     };
     (id, session)
+}
+
+/// How long the sessions of these tests may be idle, and how long they live.
+const IDLE: Duration = Duration::from_secs(600);
+const HOUR: Duration = Duration::from_secs(3_600);
+
+/// Opens a session that ends as `by_time` says.
+async fn open_session(store: &ClusterStore, number: u64, by_time: EndByTime) -> (SessionId, SessionPlace) {
+    let (id, mut opened) = session(store, number);
+    opened.by_time = by_time;
+    let issuer = IssuerId::default_issuer();
+    drop(store.open_session(&issuer, &id, opened).await.unwrap());
+    let place = store.session_place(&issuer, &id);
+    (id, place)
+}
+
+/// What Redis has of a session: last use and document.
+async fn stored(store: &ClusterStore, place: SessionPlace) -> String {
+    let script = Script::new("return redis.call('GET', KEYS[1])");
+    let key = store.session_key(place);
+    let call = ScriptCall { keys: &[&key], arguments: &[] };
+    store.redis.run(&script, call).await.unwrap().read().unwrap()
+}
+
+/// Replaces that, as somebody does who knows nothing of the keys beside it.
+async fn store_record(store: &ClusterStore, place: SessionPlace, record: &str) {
+    let script = Script::new("redis.call('SET', KEYS[1], ARGV[1], 'KEEPTTL') return 1");
+    let key = store.session_key(place);
+    let call = ScriptCall { keys: &[&key], arguments: &[record.as_bytes()] };
+    store.redis.run(&script, call).await.unwrap();
+}
+
+/// That version compares the document that it would write with the one that is stored, and tries until they are the same. And it
+/// writes nothing that it does not know.
+#[tokio::test(flavor = "multi_thread")]
+async fn nodes_of_the_version_before_neither_see_nor_lose_how_a_session_ends() {
+    let (store, issuer) = (TestPlace::new("versions-of-sessions").open().await, IssuerId::default_issuer());
+    let (told, silent) = (ClientId::parse("told").unwrap(), ClientId::parse("silent").unwrap());
+    let (id, place) = open_session(&store, 20, EndByTime::after_idle(IDLE)).await;
+    drop(store.note_client(&issuer, &id, &told, true).await.unwrap());
+    let record = stored(&store, place).await;
+    assert!(!record.contains("by_time"), "{record}");
+    assert!(record.contains(r#""clients":["told"]"#), "{record}");
+
+    store_record(&store, place, &record.replace(r#"["told"]"#, r#"["told","older"]"#)).await;
+    let found = store.session(&issuer, &id, NOW).await.unwrap().in_memory().unwrap();
+    assert_eq!((found.clients.len(), found.by_time), (2, EndByTime::after_idle(IDLE).told()));
+    assert!(store.note_client(&issuer, &id, &silent, false).await.unwrap().in_memory());
+    let found = store.session(&issuer, &id, NOW).await.unwrap().in_memory().unwrap();
+    assert_eq!((found.clients.len(), found.by_time), (3, EndByTime::after_idle(IDLE).told()));
+
+    let over = NOW + IDLE + USE_WRITTEN_EVERY;
+    let claimed = store.claim_ended_sessions(over, over + HOUR, 10).await.unwrap();
+    assert_eq!(claimed.sessions.len(), 1);
+    drop(store.end_session(&issuer, &id, &SessionEnd::Succeeded { dropped: None }).await.unwrap());
+    let script = Script::new("return redis.call('EXISTS', KEYS[1])");
+    let key = store.by_time_key(place);
+    let call = ScriptCall { keys: &[&key], arguments: &[] };
+    assert_eq!(
+        store.redis.run(&script, call).await.unwrap().read::<u8>().unwrap(),
+        0,
+        "it ends with the session"
+    );
+}
+
+/// A newer version may write more than this one knows.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_of_a_newer_version_takes_a_client() {
+    let (store, issuer) = (TestPlace::new("newer-sessions").open().await, IssuerId::default_issuer());
+    let (id, place) = open_session(&store, 21, EndByTime::default()).await;
+    let record = stored(&store, place).await;
+    store_record(&store, place, &record.replace(r#""session":{"#, r#""session":{"newer":1,"#)).await;
+    let client = ClientId::parse("app").unwrap();
+    let noted = store.note_client(&issuer, &id, &client, false);
+    let noted = tokio::time::timeout(Duration::from_secs(10), noted).await.expect("it comes to an end");
+    assert!(noted.unwrap().in_memory());
+    let found = store.session(&issuer, &id, NOW).await.unwrap().in_memory().unwrap();
+    assert_eq!(*found.clients, [client]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_cannot_be_read_holds_up_no_end() {
+    let store = TestPlace::new("unreadable-sessions").open().await;
+    let by_time = EndByTime::default().told();
+    let (_, unreadable) = open_session(&store, 22, by_time).await;
+    let (other, _) = open_session(&store, 23, by_time).await;
+    store_record(&store, unreadable, "L1800000000000{").await;
+    let over = NOW + HOUR;
+    let claimed = store.claim_ended_sessions(over, over + HOUR, 10).await.unwrap();
+    let sids: Vec<_> = claimed.sessions.iter().map(|(_, session)| session.sid.clone()).collect();
+    assert_eq!(sids, [sid_of(&IssuerId::default_issuer(), &other)]);
+}
+
+/// The list by which sessions are moved to another store has them for as long as they are kept.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_is_to_be_told_of_is_exported_until_it_is_kept_no_more() {
+    let (store, issuer) = (TestPlace::new("listed-ends").open().await, IssuerId::default_issuer());
+    open_session(&store, 24, EndByTime::default().told()).await;
+    let exported = async |at: Timestamp| {
+        // One sweep looks through a part of the list.
+        let mut gone = 0;
+        for _ in 0..16 {
+            gone += store.sweep_session_lists(std::slice::from_ref(&issuer), at).await.unwrap();
+        }
+        let (records, _) = store.next_found(&issuer, None, 10, at - KEPT_AFTER_END).await.unwrap();
+        (gone, records.len())
+    };
+    let told_until = NOW + HOUR + TOLD_WITHIN;
+    assert_eq!(exported(told_until - Duration::from_secs(1)).await, (0, 1));
+    assert_eq!(exported(told_until + KEPT_AFTER_END).await, (1, 0));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,18 +2,22 @@
 //!
 //! The entries stand before all users' lists, in the same table, and have no value: earlier releases take them for the list of
 //! nobody. An entry says when to look at the session, not when it ends: whoever looks and finds it used since puts the entry
-//! behind. One whose session has ended meanwhile stays until then.
+//! behind. One whose session has ended meanwhile stays until then. A session has two where it may be idle and a client that is to be
+//! told came later: that one is kept for longer.
 
+use std::collections::HashSet;
 use std::ops::Bound;
 use std::sync::Arc;
 
+use symbolon_crypto::encoding;
 use symbolon_protocol::session::Session;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 use symbolon_store::port::EndedSessions;
 
-use super::Stored;
+use super::{Stored, put};
 use crate::journal::{Op, Table};
+use crate::resident::{Ends, Known};
 use crate::sharded::Key;
 use crate::{EmbeddedStore, failed};
 
@@ -43,6 +47,22 @@ pub(super) fn look_at(session: &Session, key: &Key, at: Timestamp) -> Op {
     Op::put(Table::SessionsOfUser, &entry_key(at, key), session.kept_until().millis(), &[])
 }
 
+/// The session that is stored under a key. One that cannot be read counts as none, so that it holds up no other: nobody is told of
+/// its end.
+fn readable(key: &Key, value: &[u8]) -> Option<Stored> {
+    match Stored::read(value) {
+        Ok(stored) => Some(stored),
+        Err(error) => {
+            let key = encoding::encode(key);
+            tracing::error!(
+                target: "symbolon::store", key, %error,
+                "a session cannot be read, so nobody is told of its end"
+            );
+            None
+        }
+    }
+}
+
 impl EmbeddedStore {
     /// The entries up to a time, and the session of each.
     async fn due(
@@ -59,11 +79,29 @@ impl EmbeddedStore {
                 let (entry, _) = record.map_err(failed)?;
                 let Some((at, key)) = parse(&entry) else { continue };
                 let value = journal.get(Table::Sessions, &key).map_err(failed)?;
-                due.push((at, key, value.as_deref().map(Stored::read).transpose()?));
+                due.push((at, key, value.as_deref().and_then(|value| readable(&key, value))));
             }
             Ok(due)
         })
         .await
+    }
+
+    /// When a session ends, as memory knows it. It may know of a use that was not written, because the store took no writes then:
+    /// that one is written now.
+    fn known_end(&self, key: &Key, stored: &Stored, now: Timestamp) -> Timestamp {
+        let on_disk = stored.ends_at();
+        if on_disk > now {
+            return on_disk;
+        }
+        let Some((route, _)) = self.sid_route(stored.session.sid.as_str()) else { return on_disk };
+        self.sessions.with(route, |shard| {
+            let Known::Live(entry) = shard.get(key) else { return on_disk };
+            let Some(live) = entry.value.as_ref().filter(|live| live.ends_at() > now) else { return on_disk };
+            if let Ok(op) = put(&stored.issuer, key, &live.session, live.counted_use()) {
+                self.journal.append([op]);
+            }
+            live.ends_at()
+        })
     }
 
     pub(super) async fn claim_ended(
@@ -80,15 +118,18 @@ impl EmbeddedStore {
         let due = self.due(now, limit).await?;
         let more = due.len() == limit;
         let (mut ops, mut sessions) = (Vec::with_capacity(2 * due.len()), Vec::new());
+        let mut given = HashSet::new();
         for (at, key, stored) in due {
             ops.push(Op::remove(Table::SessionsOfUser, &entry_key(at, &key)));
             // Otherwise it was ended, or its time for that is over.
             let Some(stored) = stored.filter(|stored| stored.session.kept_until() > now) else { continue };
-            let ends_at = stored.ends_at();
+            let ends_at = self.known_end(&key, &stored, now);
             if ends_at > now {
                 ops.push(look_at(&stored.session, &key, ends_at));
-            } else {
-                ops.push(look_at(&stored.session, &key, until));
+                continue;
+            }
+            ops.push(look_at(&stored.session, &key, until));
+            if given.insert(key) {
                 sessions.push((stored.issuer, Arc::new(stored.session)));
             }
         }

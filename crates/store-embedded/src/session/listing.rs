@@ -12,6 +12,7 @@ use symbolon_store::StoreError;
 use symbolon_store::port::{ListedSession, NextSessions, Page, PageRequest, SessionCursor};
 use symbolon_store::shard::{record_key, session_of_sid};
 
+use super::live::as_it_counts;
 use super::{Stored, user_key};
 use crate::journal::{Journal, Table, split_value};
 use crate::sharded::Key;
@@ -29,7 +30,7 @@ impl Stored {
 
     /// When it ends by itself.
     pub(super) fn ends_at(&self) -> Timestamp {
-        self.session.ends_at(self.used_at)
+        self.session.ends_at(as_it_counts(self.used_at))
     }
 
     pub(super) fn listed(self) -> ListedSession {

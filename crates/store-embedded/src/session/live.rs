@@ -13,30 +13,41 @@ use crate::resident::Ends;
 pub(crate) struct Live {
     pub(super) session: Arc<Session>,
     pub(super) issuer: IssuerNumber,
-    /// When its last use was written, in seconds, rounded up. The number suffices until 2106.
-    written_use: u32,
+    /// The last use that counts, in seconds, rounded up: the last one that was written, or that was due to be written while the
+    /// store took no writes. The number suffices until 2106.
+    counted_use: u32,
 }
 
 impl Ends for Live {
     fn ends_at(&self) -> Timestamp {
-        self.session.ends_at(Timestamp::from_seconds(self.written_use.into()))
+        self.session.ends_at(self.counted_use())
     }
 }
 
 impl Live {
     pub(super) fn new(issuer: IssuerNumber, session: Session, used_at: Timestamp) -> Self {
-        Self { session: Arc::new(session), issuer, written_use: rounded_up(used_at) }
+        Self { session: Arc::new(session), issuer, counted_use: rounded_up(used_at) }
+    }
+
+    /// The last use that counts.
+    pub(super) fn counted_use(&self) -> Timestamp {
+        Timestamp::from_seconds(self.counted_use.into())
     }
 
     /// Whether a use is to be written.
     pub(super) fn use_is_due(&self, now: Timestamp) -> bool {
-        now.seconds().saturating_sub(self.written_use.into()) >= USE_WRITTEN_EVERY.as_secs()
+        now >= self.counted_use() + USE_WRITTEN_EVERY
     }
 
-    /// Notes that a use was written.
-    pub(super) fn note_written_use(&mut self, now: Timestamp) {
-        self.written_use = rounded_up(now);
+    /// Has a use count.
+    pub(super) fn count_use(&mut self, now: Timestamp) {
+        self.counted_use = rounded_up(now);
     }
+}
+
+/// A use as it counts, in memory and on the disk: in whole seconds, rounded up.
+pub(super) fn as_it_counts(used_at: Timestamp) -> Timestamp {
+    Timestamp::from_seconds(rounded_up(used_at).into())
 }
 
 fn rounded_up(at: Timestamp) -> u32 {

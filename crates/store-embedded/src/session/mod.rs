@@ -26,6 +26,7 @@ use crate::journal::{CommitNumber, Journal, Op, Table, split_value};
 use crate::resident::{Ends, Entry, Known};
 use crate::sharded::{Key, slot_of_key};
 use crate::{EmbeddedStore, decode, put_record};
+use live::as_it_counts;
 
 /// How many sessions one shard keeps in memory; others are read from the disk when they are needed.
 const MOST_PER_SHARD: usize = 32_768;
@@ -85,7 +86,7 @@ pub(crate) fn opened(
         }
     };
     let is_looked_at = session.by_time.is_looked_at();
-    let look = is_looked_at.then(|| ends::look_at(session, key, session.ends_at(used_at)));
+    let look = is_looked_at.then(|| ends::look_at(session, key, session.ends_at(as_it_counts(used_at))));
     Ok([put(issuer, key, session, used_at)?, by_user].into_iter().chain(look))
 }
 
@@ -100,12 +101,12 @@ fn note(
     let Some(live) = entry.value.as_mut().filter(|live| !live.session.clients.contains(client)) else {
         return Ok((false, entry.commit));
     };
-    live.note_written_use(entry.used_at);
+    live.count_use(entry.used_at);
+    let ends_at = live.ends_at();
     let session = Arc::make_mut(&mut live.session);
     let was_told = session.by_time.is_told();
     session.note(client, is_told);
-    let look = (session.by_time.is_told() && !was_told)
-        .then(|| ends::look_at(session, key, session.ends_at(entry.used_at)));
+    let look = (session.by_time.is_told() && !was_told).then(|| ends::look_at(session, key, ends_at));
     let record = put(issuer, key, session, entry.used_at)?;
     entry.commit = journal.append([record].into_iter().chain(look));
     Ok((true, entry.commit))
@@ -280,10 +281,13 @@ impl Sessions for EmbeddedStore {
                     return (None, commit);
                 };
                 entry.used_at = now;
-                if live.use_is_due(now) && self.journal.writable() {
-                    live.note_written_use(now);
+                if live.use_is_due(now) {
+                    // While the store takes no writes, it counts in memory: nobody is signed out who is there.
+                    live.count_use(now);
                     // Nobody waits for this write: the time of the last use is not worth a delay of the answer.
-                    if let Ok(op) = put(issuer, &place.1, &live.session, now) {
+                    if self.journal.writable()
+                        && let Ok(op) = put(issuer, &place.1, &live.session, now)
+                    {
                         self.journal.append([op]);
                     }
                 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
-use symbolon_protocol::session::{EndByTime, TOLD_WITHIN, USE_WRITTEN_EVERY};
+use symbolon_protocol::session::{EndByTime, Session, TOLD_WITHIN, USE_WRITTEN_EVERY};
 use symbolon_protocol::time::Timestamp;
 use tokio::task::JoinSet;
 
@@ -20,6 +20,7 @@ pub async fn all(back_end: &dyn BackEnd) {
     ends_when_it_is_idle(back_end).await;
     does_not_end_while_it_is_used(back_end).await;
     is_given_when_its_time_is_over(back_end).await;
+    is_given_once(back_end).await;
     is_given_to_one(back_end).await;
 }
 
@@ -149,6 +150,22 @@ async fn is_given_when_its_time_is_over(back_end: &dyn BackEnd) {
     let end = with_tokens(past);
     assert!(told(after.store.end_session_by_sid(&after.issuer, sid.as_str(), &end).await).await.is_some());
     assert!(claimed(&after, past, past + HOUR).await.is_empty());
+}
+
+/// Also one that is looked at for two reasons: because it may be idle, and for the sake of a client that came later.
+async fn is_given_once(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "session-claims-once").await;
+    let Scene { store, issuer, now, .. } = &scene;
+    let id = draw_session(&**store, &scene.random);
+    let opened = Session { by_time: EndByTime::after_idle(IDLE), ..session(issuer, &id, "idle", *now) };
+    told(store.open_session(issuer, &id, opened).await).await;
+    let used_at = *now + Duration::from_secs(1);
+    assert!(told(store.session(issuer, &id, used_at).await).await.is_some());
+    let client = ClientId::parse("client").unwrap();
+    assert!(told(store.note_client(issuer, &id, &client, true).await).await);
+    let over = used_at + IDLE + USE_WRITTEN_EVERY;
+    assert_eq!(claimed(&scene, over, over + MINUTE).await, ["idle"]);
+    assert_eq!(claimed(&scene, over + MINUTE, over + HOUR).await, ["idle"]);
 }
 
 /// However many ask at once, each session is given to one.

@@ -95,7 +95,8 @@ pub trait Sessions: Send + Sync {
     /// caller alone until `until`, after which it is given again if it was not ended meanwhile. The claim is written when this
     /// returns. It may be lost with a primary of the cluster: then a session is given again before `until`. At most `limit` (1 to
     /// 1,000), and the work is bounded: there may be fewer although more follow. A session is kept for that until
-    /// [`Session::kept_until`]. While nothing may be written there is none.
+    /// [`Session::kept_until`]. While nothing may be written there is none. One that cannot be read or reached is left out, and holds
+    /// up no other.
     async fn claim_ended_sessions(
         &self,
         now: Timestamp,

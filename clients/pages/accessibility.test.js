@@ -1,12 +1,12 @@
-// Every page that needs no mailbox in headless Chromium, in its twelve shapes, under branding at its bounds; and how much the sign-in
-// page weighs, and how soon it is there.
+// Every page that needs no mailbox in headless Chromium, in its twelve shapes, four of them by axe-core's rules, under branding at its
+// bounds; and how much the sign-in page weighs, and how soon it is there.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { NAMED, authorizationUrl, fixtures, putLogo, serve, set } from "./application.js";
 import { visits } from "./look.js";
-import { launch } from "./visitor.js";
+import { launch, signIn } from "./visitor.js";
 
 // Pictures are of the pages as they come.
 const IS_BRANDED = !process.env.SYMBOLON_PICTURES_TO;
@@ -63,10 +63,12 @@ const scene = { browser: () => browser, provider: () => fixtures };
 const told = [400, 403];
 
 /** What somebody sees who is not signed in. */
-async function strangersPages({ page, see }) {
+async function strangersPages({ page, see, hasScripts }) {
   const { base_url } = fixtures;
   await page.goto(authorizationUrl(site));
   await see("sign-in");
+  const ofPasskeys = page.locator("#use-passkey:visible, noscript p:visible");
+  if (!hasScripts) assert.equal(await ofPasskeys.count(), 0, "without scripts nothing of passkeys is shown beside the password");
   await page.fill("#username", fixtures.user.email);
   await page.fill("#password", "a wrong password");
   await page.click("#sign-in");
@@ -100,14 +102,7 @@ const MORE = ["sessions", "applications", "data"];
 async function personsPages({ page, see }) {
   const { base_url } = fixtures;
   await page.goto(authorizationUrl(site, { prompt: "login consent" }));
-  await page.fill("#username", fixtures.user.email);
-  await page.fill("#password", fixtures.user.password);
-  await page.click("#sign-in");
-  await page.waitForSelector("form#consent, #later");
-  if (await page.$("#later")) {
-    await see("passkey-offer");
-    await page.click("#later");
-  }
+  await signIn(page, fixtures.user);
   await page.waitForSelector("form#consent");
   await see("consent");
   for (const path of [...ACCOUNT, ...MORE]) {

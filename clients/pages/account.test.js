@@ -1,15 +1,13 @@
-// What a person does on the account pages, in headless Chromium, with and without JavaScript.
+// The passkeys of a person on the account pages, in headless Chromium; and what the page says without JavaScript.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { chromium } from "playwright-core";
 import { fixtures } from "./application.js";
 import { withFingerprint } from "./device.js";
-
-const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium";
+import { fill, launch } from "./visitor.js";
 
 let browser;
 before(async () => {
-  browser = await chromium.launch({ executablePath: EXECUTABLE, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  browser = await launch();
 });
 after(() => browser?.close());
 
@@ -22,8 +20,7 @@ async function signedIn(run, options = {}) {
     const page = await context.newPage();
     page.on("console", (message) => message.type() === "error" && blocked.push(message.text()));
     await page.goto(`${fixtures.base_url}/account`);
-    await page.fill("#username", fixtures.user.email);
-    await page.fill("#password", fixtures.user.password);
+    await fill(page, fixtures.user);
     await page.click("#sign-in");
     await page.waitForSelector("#places");
     await run(page, context);
@@ -31,29 +28,6 @@ async function signedIn(run, options = {}) {
   } finally {
     await context.close();
   }
-}
-
-for (const javaScriptEnabled of [true, false]) {
-  test(`a person saves the profile and ends another session, scripts ${javaScriptEnabled ? "on" : "off"}`, () =>
-    signedIn(async (other) => {
-      await signedIn(
-        async (page) => {
-          await page.goto(`${fixtures.base_url}/account/profile`);
-          const name = `Ann ${javaScriptEnabled}`;
-          await page.fill("#nickname", name);
-          await page.click("#save");
-          await page.waitForSelector("#notice[role=status]");
-          assert.equal(await page.inputValue("#nickname"), name);
-          await page.goto(`${fixtures.base_url}/account/sessions`);
-          await page.click("#end-others");
-          await page.waitForSelector("#notice[role=status]");
-          assert.equal(await page.locator("#end-others").count(), 0);
-        },
-        { javaScriptEnabled },
-      );
-      await other.goto(`${fixtures.base_url}/account`);
-      await other.waitForSelector("#sign-in");
-    }));
 }
 
 test("a passkey is added, renamed and removed, also from the browser's list", () =>

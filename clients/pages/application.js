@@ -1,20 +1,19 @@
-// An application on a port of its own, whose callback takes its time, and its client by the admin API.
+// An application on a port of its own, and its client by the admin API.
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 
 export const fixtures = JSON.parse(readFileSync(process.env.SYMBOLON_FIXTURES, "utf8"));
-const CALLBACK_TAKES = 800;
 /** A name for the pages, in place of host and port. */
 export const NAMED = { name: "Example" };
 
-/** Serves the application of a provider; answers with its client and how it is stopped. */
-export async function serve(provider = fixtures) {
+/** Serves the application of a provider, whose callback `takes` so many milliseconds; answers with its client and how it is stopped. */
+export async function serve(provider = fixtures, { takes = 0 } = {}) {
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url, "http://application");
     if (pathname !== "/callback") return response.writeHead(404).end();
     const outcome = searchParams.has("code") ? "signed-in" : searchParams.get("error");
     const page = `<!doctype html><html lang="en"><title>Application</title><p id="outcome">${outcome}</p></html>`;
-    setTimeout(() => response.setHeader("content-type", "text/html").end(page), CALLBACK_TAKES);
+    setTimeout(() => response.setHeader("content-type", "text/html").end(page), takes);
   });
   await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
   // On the provider's own host, as it is another application of the same site.

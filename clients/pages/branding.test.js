@@ -2,18 +2,15 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
-import { chromium } from "playwright-core";
 import { authorizationUrl, change, fixtures, putLogo, serve, set } from "./application.js";
-
-const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium";
+import { launch, signIn } from "./visitor.js";
 
 let browser;
 let site;
 let elsewhere;
 const asked = [];
 before(async () => {
-  browser = await chromium.launch({ executablePath: EXECUTABLE, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
-  site = await serve();
+  [browser, site] = [await launch(), await serve()];
   const server = createServer((request, response) => {
     asked.push(request.url);
     response.setHeader("content-type", "image/svg+xml").end("<svg xmlns='http://www.w3.org/2000/svg'/>");
@@ -59,11 +56,7 @@ test("pages load nothing from elsewhere, whatever a client says of itself", asyn
     const shown = (selector) => page.$eval(selector, (image) => image.complete && image.naturalWidth > 0);
     await page.goto(authorizationUrl(site, { prompt: "login consent" }), { waitUntil: "networkidle" });
     assert.ok((await shown("img.logo")) && (await shown("img.client-logo")), "both logos are drawn");
-    await page.fill("#username", fixtures.user.email);
-    await page.fill("#password", fixtures.user.password);
-    await page.click("#sign-in");
-    await page.waitForSelector("form#consent, #later");
-    if (await page.$("#later")) await page.click("#later");
+    await signIn(page, fixtures.user);
     await page.waitForSelector("form#consent");
     await page.waitForLoadState("networkidle");
     assert.ok(await shown("img.client-logo"));

@@ -1,5 +1,5 @@
-// Which ways the sign-in page offers, in headless Chromium: the name first, a passkey alone, mail alone; and a passkey that the
-// provider has forgotten.
+// Which ways the sign-in page offers, in headless Chromium: the name first, a passkey alone, mail alone; a passkey that is offered and
+// not wanted now; and one that the provider has forgotten.
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
 import { NAMED, authorizationUrl, remove, serve, set, somebody } from "./application.js";
@@ -7,7 +7,7 @@ import { withFingerprint } from "./device.js";
 import { visits } from "./look.js";
 import { codeIn } from "./mailbox.js";
 import { startProvider } from "./provider.js";
-import { isIn, launch, signIn } from "./visitor.js";
+import { fill, isIn, launch, signIn } from "./visitor.js";
 
 let browser;
 let provider;
@@ -27,10 +27,16 @@ const scene = { browser: () => browser, provider: () => provider };
 const told = [400, 403];
 const atLogin = (page) => page.goto(authorizationUrl(site, { prompt: "login" }));
 
-/** Adds a passkey on the account page. */
-async function addPasskey(page, user) {
+/** Adds a passkey on the account page, and not on that which offers one after the password. */
+async function addPasskey(page, user, see = () => {}) {
   await page.goto(`${provider.base_url}/account/security`);
-  await signIn(page, user);
+  await fill(page, user);
+  // One is offered where the sign-in page has learnt that the browser can make one.
+  await page.waitForSelector("input[name=creates_passkeys][value=true]", { state: "attached" });
+  await page.click("#sign-in");
+  await page.waitForSelector("#later");
+  await see("passkey-offer");
+  await page.click("#later");
   await page.click("#add-passkey");
   await page.click("#add");
   await page.waitForSelector("#notice[role=status]");
@@ -123,7 +129,7 @@ visits(
     await set({ sign_in_methods: ["password", "passkey"], sign_in_page: null }, provider);
     const user = await somebody("forgotten", locale, provider);
     const device = await withFingerprint(context, page);
-    await addPasskey(page, user);
+    await addPasskey(page, user, see);
     await device.presence(false);
     await remove(`/users/${user.id}/authenticators`, provider);
     assert.equal((await device.credentials()).length, 1);

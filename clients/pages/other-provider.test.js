@@ -101,7 +101,7 @@ visits(
     await see("sign-in-provider-unknown");
     assert.equal(await page.locator("form#login").count(), 1, "another way to sign in is at hand");
   },
-  { told },
+  { told, needs: "looks" },
 );
 
 visits(
@@ -114,7 +114,7 @@ visits(
     await see("sign-in-provider-away");
     assert.equal(await page.locator("form#login").count(), 1);
   },
-  { told },
+  { told, needs: "looks" },
 );
 
 visits(
@@ -163,7 +163,7 @@ visits(
     await see("account-provider-last");
     assert.equal(await page.locator("button[name=disconnect]").count(), 1);
   },
-  { told },
+  { told, needs: "looks" },
 );
 
 visits(

@@ -71,7 +71,7 @@ async function atSecond(page, user) {
 visits(
   "a generator is set up on the account page and asked for at sign-in",
   scene,
-  async ({ page, see, locale }) => {
+  async ({ page, see, seeAgain, locale }) => {
     const user = await somebody("generator", locale, provider);
     await page.goto(`${provider.base_url}/account/security`);
     await signIn(page, user);
@@ -79,7 +79,7 @@ visits(
     const secret = await page.locator("#secret").textContent();
     await page.fill("#code", "000000");
     await isRefused(page);
-    await see("account-generator-refused");
+    await seeAgain("account-generator-refused");
     assert.equal(await page.locator("#secret").textContent(), secret, "the QR code is still right");
     await confirm(page, secret);
     assert.equal((await codesOn(page)).length, 10);
@@ -94,96 +94,88 @@ visits(
     await see("second-factor");
     await page.fill("#code", "000000");
     await isRefused(page);
-    await see("second-factor-refused");
+    await seeAgain("second-factor-refused");
     await confirm(page, secret);
     await isIn(page);
   },
   { told },
 );
 
-visits(
-  "a recovery code signs in once, and new ones replace it",
-  scene,
-  async ({ page, see, locale }) => {
-    const user = await somebody("recovery", locale, provider);
-    const { codes } = await setUp(page, user);
-    await atSecond(page, user);
-    await page.fill("#code", codes[0]);
-    await page.click("#confirm");
-    await isIn(page);
-    await atSecond(page, user);
-    await page.fill("#code", codes[0]);
-    await isRefused(page);
-    await page.fill("#code", codes[1]);
-    await page.click("#confirm");
-    await isIn(page);
+/** Signs in with recovery codes, of which each counts once, and replaces them. */
+async function useCodes({ page, seeAgain }, user, codes) {
+  await atSecond(page, user);
+  await page.fill("#code", codes[0]);
+  await page.click("#confirm");
+  await isIn(page);
+  await atSecond(page, user);
+  await page.fill("#code", codes[0]);
+  await isRefused(page);
+  await page.fill("#code", codes[1]);
+  await page.click("#confirm");
+  await isIn(page);
 
-    await page.goto(`${provider.base_url}/account/security`);
-    assert.equal(await page.textContent("#codes-left"), "8");
-    await page.click("#new-codes");
-    const [fresh] = await codesOn(page);
-    await see("recovery-codes-anew");
-    await atSecond(page, user);
-    await page.fill("#code", codes[2]);
-    await isRefused(page);
-    await page.fill("#code", fresh);
-    await page.click("#confirm");
-    await isIn(page);
-  },
-  { told },
-);
+  await page.goto(`${provider.base_url}/account/security`);
+  assert.equal(await page.textContent("#codes-left"), "8");
+  await page.click("#new-codes");
+  const [fresh] = await codesOn(page);
+  await seeAgain("recovery-codes-anew");
+  await atSecond(page, user);
+  await page.fill("#code", codes[2]);
+  await isRefused(page);
+  await page.fill("#code", fresh);
+  await page.click("#confirm");
+  await isIn(page);
+}
 
-visits(
-  "a forgotten password needs the second factor too",
-  scene,
-  async ({ page, see, locale }) => {
-    const user = await somebody("forgotten", locale, provider);
-    const { secret } = await setUp(page, user);
-    const changed = { ...user, password: "another one with something beside it" };
-    await page.goto(`${provider.base_url}/forgot-password`);
-    await page.fill("#username", user.email);
-    await page.click("#send");
-    await page.waitForSelector("#notice");
-    await page.goto(await provider.mailTo(user.email, linkIn));
-    await page.waitForSelector("form#reset-password #code");
-    await see("reset-password-with-code");
-    await page.fill("#password", changed.password);
-    await page.fill("#code", "000000");
-    await page.click("#set");
-    await page.waitForSelector("[role=alert]");
-    await see("reset-password-code-refused");
-    await page.fill("#password", changed.password);
-    await page.fill("#code", totp(secret, provider.now()));
-    await page.click("#set");
-    await page.waitForSelector("#onward");
-    await provider.pass(UNTIL_THE_NEXT_CODE);
-    await atSecond(page, changed);
+/** Sets a password in place of a forgotten one, which needs the second factor too. */
+async function reset({ page, see, seeAgain }, { email }, { secret, password }) {
+  await page.goto(`${provider.base_url}/forgot-password`);
+  await page.fill("#username", email);
+  await page.click("#send");
+  await page.waitForSelector("#notice");
+  await page.goto(await provider.mailTo(email, linkIn));
+  await page.waitForSelector("form#reset-password #code");
+  await see("reset-password-with-code");
+  await page.fill("#password", password);
+  await page.fill("#code", "000000");
+  await page.click("#set");
+  await page.waitForSelector("[role=alert]");
+  await seeAgain("reset-password-code-refused");
+  await page.fill("#password", password);
+  await page.fill("#code", totp(secret, provider.now()));
+  await page.click("#set");
+  await page.waitForSelector("#onward");
+  await provider.pass(UNTIL_THE_NEXT_CODE);
+}
+
+/** Signs in in a browser that is remembered and not asked again. */
+async function beRemembered({ page, see }, user, secret) {
+  await set({ remember_device_days: 30 }, provider);
+  try {
+    await atSecond(page, user);
+    await see("second-factor-remember");
+    await page.check("#remember");
     await confirm(page, secret);
     await isIn(page);
-  },
-  { told },
-);
+    await page.goto(authorizationUrl(site, { prompt: "login" }));
+    await signIn(page, user);
+    assert.equal(await page.locator("form#second-factor").count(), 0);
+    await isIn(page);
+  } finally {
+    await set({ remember_device_days: null }, provider);
+  }
+}
 
 visits(
-  "a remembered browser is not asked again",
+  "recovery codes sign in once and are replaced, a forgotten password needs the second factor too, and a browser is remembered",
   scene,
-  async ({ page, see, locale }) => {
-    await set({ remember_device_days: 30 }, provider);
-    try {
-      const user = await somebody("remembered", locale, provider);
-      const { secret } = await setUp(page, user);
-      await atSecond(page, user);
-      await see("second-factor-remember");
-      await page.check("#remember");
-      await confirm(page, secret);
-      await isIn(page);
-      await page.goto(authorizationUrl(site, { prompt: "login" }));
-      await signIn(page, user);
-      assert.equal(await page.locator("form#second-factor").count(), 0);
-      await isIn(page);
-    } finally {
-      await set({ remember_device_days: null }, provider);
-    }
+  async (visit) => {
+    const user = await somebody("factors", visit.locale, provider);
+    const { secret, codes } = await setUp(visit.page, user);
+    await useCodes(visit, user, codes);
+    const password = "another one with something beside it";
+    await reset(visit, user, { secret, password });
+    await beRemembered(visit, { ...user, password }, secret);
   },
   { told },
 );
@@ -191,7 +183,7 @@ visits(
 visits(
   "an application that needs two factors has a generator set up on the way",
   scene,
-  async ({ page, see, locale }) => {
+  async ({ page, see, seeAgain, locale }) => {
     const user = await somebody("way", locale, provider);
     await page.goto(authorizationUrl(careful));
     await signIn(page, user);
@@ -202,7 +194,7 @@ visits(
     await isRefused(page);
     await confirm(page, secret);
     assert.equal((await codesOn(page)).length, 10);
-    await see("second-factor-recovery-codes");
+    await seeAgain("second-factor-recovery-codes");
     await page.click("#continue");
     await isIn(page);
   },

@@ -2,9 +2,9 @@
 // all.
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
-import { authorizationUrl, createUser, fixtures, serve } from "./application.js";
+import { NAMED, authorizationUrl, createUser, fixtures, serve, set } from "./application.js";
 import { visits } from "./look.js";
-import { launch, outcome } from "./visitor.js";
+import { isIn, launch, outcome, signIn } from "./visitor.js";
 
 const SECOND = { email: "second@example.com", password: "a second account has one too" };
 
@@ -13,8 +13,10 @@ let site;
 before(async () => {
   [browser, site] = [await launch(), await serve()];
   await createUser({ ...SECOND, name: "Second Person", email_verified: true });
+  await set({ branding: NAMED });
 });
 after(async () => {
+  await set({ branding: null });
   await browser?.close();
   site?.close();
 });
@@ -22,28 +24,21 @@ after(async () => {
 const select = (page) => page.goto(authorizationUrl(site, { prompt: "select_account" }));
 const account = (page, { email }) => page.locator("#accounts button", { hasText: email });
 
-async function signIn(page, { email, password }) {
-  await page.fill("#username", email);
-  await page.fill("#password", password);
-  await page.click("#sign-in");
-  await page.waitForSelector("#allow, #later, #outcome");
-  if (await page.$("#later")) {
-    await page.click("#later");
-    await page.waitForSelector("#allow, #outcome");
-  }
-  if (await page.$("#allow")) await page.click("#allow");
-  assert.equal(await outcome(page), "signed-in");
+/** Signs in on the way to the application. */
+async function enter(page, user) {
+  await signIn(page, user);
+  await isIn(page);
 }
 
 const scene = { browser: () => browser, provider: () => fixtures };
 
 visits("two accounts are chosen from, switched and signed out", scene, async ({ page, see }) => {
   await page.goto(authorizationUrl(site));
-  await signIn(page, fixtures.user);
+  await enter(page, fixtures.user);
   await select(page);
   assert.equal(await page.locator("#accounts button").count(), 1);
   await page.click("#other");
-  await signIn(page, SECOND);
+  await enter(page, SECOND);
 
   await select(page);
   assert.equal(await page.locator("#accounts button").count(), 2);
@@ -73,7 +68,7 @@ visits("two accounts are chosen from, switched and signed out", scene, async ({ 
 
   await select(page);
   await page.click("#other");
-  await signIn(page, fixtures.user);
+  await enter(page, fixtures.user);
   await page.goto(`${fixtures.base_url}/logout`);
   await page.click("#confirm-all");
   await page.waitForLoadState();

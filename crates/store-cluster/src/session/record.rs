@@ -297,7 +297,7 @@ impl ClusterStore {
             if found.session.by_time.is_told() && !was_told {
                 self.note_end(place, &found.session, found.ends_at()).await?;
             }
-            if self.replace(issuer, place, &kept, &found.session).await? {
+            if self.replace_session(issuer, place, &kept, &found.session).await? {
                 return Ok(true);
             }
             // Otherwise another request has changed or ended the session meanwhile.
@@ -306,7 +306,7 @@ impl ClusterStore {
     }
 
     /// Writes a changed session, if its document is still the one that was read; returns whether it was.
-    async fn replace(
+    async fn replace_session(
         &self,
         issuer: &IssuerId,
         place: SessionPlace,

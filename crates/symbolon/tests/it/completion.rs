@@ -23,8 +23,9 @@ fn completes(shell: &str, asked: impl Fn(&Place, &str) -> Vec<String>) {
     for (typed, wanted) in TYPED {
         let arguments = asked(&place, typed);
         // A shell at a terminal waits for a completion without end.
-        let answer = Command::new("timeout").args(["30", shell]).args(&arguments).current_dir(place.path(""));
-        let answer = answer.output().unwrap();
+        let mut asking = Command::new("timeout");
+        asking.args(["30", shell]).args(&arguments).current_dir(place.path(""));
+        let answer = asking.output().unwrap();
         let (answer, error) =
             (String::from_utf8_lossy(&answer.stdout), String::from_utf8_lossy(&answer.stderr));
         assert!(answer.split_whitespace().any(|word| word == wanted), "{shell}: {typed}: {answer} {error}");

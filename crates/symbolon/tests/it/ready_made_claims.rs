@@ -9,7 +9,7 @@ const DOCUMENT: &str = include_str!("../../../../docs/topics/claims.md");
 
 /// The text between a heading and the next one.
 fn section(heading: &str) -> &'static str {
-    let (_, rest) = DOCUMENT.split_once(&format!("\n### {heading}\n")).expect("the heading");
+    let (_, rest) = DOCUMENT.split_once(&format!("\n### {heading}\n")).unwrap();
     rest.split_once("\n#").map_or(rest, |(section, _)| section)
 }
 
@@ -29,10 +29,10 @@ fn words(command: &str) -> Vec<String> {
     for (n, part) in command.split('"').enumerate() {
         let (is_quoted, mut pieces) = (n % 2 == 1, part.split(' '));
         if is_quoted {
-            words.last_mut().expect("a word").push_str(part);
+            words.last_mut().unwrap().push_str(part);
             continue;
         }
-        words.last_mut().expect("a word").push_str(pieces.next().unwrap_or_default());
+        words.last_mut().unwrap().push_str(pieces.next().unwrap_or_default());
         words.extend(pieces.map(str::to_owned));
     }
     words.retain(|word| !word.is_empty());

@@ -84,7 +84,7 @@ fn neither_the_account_page_nor_an_administrator_sets_one() {
         assert!(!refused.body.contains(STOLEN), "{refused:?}");
     }
     for path in ["/users/bulk?dry_run=true", "/users/bulk"] {
-        let done = bulk(&scene.server, path, &[stolen.clone()]);
+        let done = bulk(&scene.server, path, std::slice::from_ref(&stolen));
         assert!(done[0].to_string().contains("breached_passwords_file"), "{path}: {done:?}");
     }
     let good = json!({ "email": "ann@example.com", "password": GOOD });

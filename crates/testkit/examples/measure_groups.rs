@@ -4,10 +4,11 @@
 //! `cargo run --profile dist -p symbolon-testkit --example measure_groups -- [--users 1000000] [--groups 100000]
 //! [--asked 1000]`; with `SYMBOLON_TEST_STORE=cluster` on PostgreSQL and Redis of its own.
 #![allow(
+    clippy::disallowed_methods,
     clippy::expect_used,
+    clippy::indexing_slicing,
     clippy::panic,
     clippy::print_stdout,
-    clippy::disallowed_methods,
     reason = "a measurement: its report is its output"
 )]
 

@@ -300,6 +300,9 @@ mod tests {
         assert!(told(&used_up).contains("its seed was used up: 3 arrivals"), "{}", told(&used_up));
     }
 
+    /// Takes a limit away.
+    type Relieve = fn(&mut OpenOutcome);
+
     #[test]
     fn of_several_the_one_that_explains_the_others_is_named() {
         let mut all = easy(10);
@@ -309,7 +312,7 @@ mod tests {
         all.connections.exhausted = Duration::from_secs(5);
         all.worst_lag = Duration::from_secs(1);
         all.connections.nothing_to_ask = 3;
-        let relieve: [(&str, fn(&mut OpenOutcome)); 6] = [
+        let relieve: [(&str, Relieve); 6] = [
             ("threads were busy", |open| open.outcome.generator_cpu = Duration::ZERO),
             ("no port", |open| open.outcome.tally.failures.clear()),
             ("could open no more than", |open| open.connections.refused = None),

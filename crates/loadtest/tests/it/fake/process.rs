@@ -1,6 +1,6 @@
 //! The fake as a program of its own, which a load test starts, and which may waste what a provider should not.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -67,7 +67,7 @@ fn serve(fault: &str) -> ! {
             axum::serve(listener, router).await.unwrap();
         });
     });
-    writeln!(std::io::stdout(), "listening on {}", fake.url()).unwrap();
+    println!("listening on {}", fake.url());
     std::io::copy(&mut std::io::stdin(), &mut std::io::sink()).unwrap();
     std::process::exit(0)
 }

@@ -68,7 +68,8 @@ test("the live page draws its course until the end, and the report prints", asyn
   await visiting(async (page, asked) => {
     const { address, ended } = await load();
     await page.goto(address);
-    await page.waitForSelector("#course svg path, #course svg polyline");
+    // The first is a level line, which has no height and so does not count as visible.
+    await page.waitForSelector("#course svg path, #course svg polyline", { state: "attached" });
     const drawn = () => page.$eval("#course", (course) => course.innerHTML);
     // Two courses that differ: the page's own script has swapped what changed.
     const first = await drawn();

@@ -156,7 +156,7 @@ async fn take(call: &mut Call, form: LoginForm, code: &str) -> Result<Response, 
             .await;
     };
     app.rate_limits.right_password(&issuer.id, &pending.typed, context.remote, now);
-    app.rate_limits.right_mailed_code(context.remote);
+    app.rate_limits.right_mailed_code(from);
     let mut response = sign_in(call, form, user, address).await?;
     drop(in_flight);
     forget(call, &mut response);

@@ -194,10 +194,11 @@ impl RateLimits {
     }
 
     /// A code that was asked for from this address was right: its mail counts a tenth for the address from now on. So the
-    /// limit holds off nobody who signs in behind an address that many share.
-    pub fn right_mailed_code(&self, remote: IpAddr) {
-        if let Some(rule) = self.rules.login.mails.get() {
-            self.logins.give_back(self.mails_key(remote), rule);
+    /// limit holds off nobody who signs in behind an address that many share. The mail of a known browser did not count there.
+    pub fn right_mailed_code(&self, from: impl Into<LoginFrom>) {
+        let from = from.into();
+        if let Some(rule) = self.rules.login.mails.get().filter(|_| from.known_browser.is_none()) {
+            self.logins.give_back(self.mails_key(from.address), rule);
         }
     }
 

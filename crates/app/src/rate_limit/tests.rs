@@ -416,6 +416,25 @@ fn a_known_browser_has_limits_of_its_own() {
     assert!(!mails(here.into()), "nor does it bring a stranger more");
 }
 
+/// What the mail of a known browser did not take from its address, its right code does not give back to it.
+#[test]
+fn the_right_codes_of_a_known_browser_bring_its_address_no_more_mails() {
+    let mut config = configured();
+    config.login.mails = per_minute(20);
+    let limits = RateLimits::new(&config);
+    let (issuer, here) = (IssuerId::default_issuer(), address("192.0.2.1"));
+    let mail =
+        |number: &usize| limits.check_mail(&issuer, &format!("{number}@example.com"), here, NOW).is_ok();
+    let mails = || (0..1_000).take_while(mail).count();
+    assert_eq!(mails(), 20);
+    // A right code gives nine tenths of a mail back.
+    for (from, more) in [(LoginFrom::known_browser(here, "a".to_owned()), 0), (here.into(), 1)] {
+        limits.right_mailed_code(from.clone());
+        limits.right_mailed_code(from);
+        assert_eq!(mails(), more);
+    }
+}
+
 /// Whoever had a name before may have kept many marks of it. Together they have ten times what one has: guesses at each address, and
 /// mails wherever they are.
 #[test]

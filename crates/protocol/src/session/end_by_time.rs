@@ -69,7 +69,7 @@ impl EndByTime {
     /// Whether it ends at the end of its longest life alone, and nobody is told.
     #[must_use]
     pub fn is_plain(&self) -> bool {
-        self.0 == 0
+        !self.is_looked_at()
     }
 }
 

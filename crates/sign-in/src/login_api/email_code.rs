@@ -104,7 +104,7 @@ pub(super) async fn verify(call: &mut Call) -> Result<Response, Failure> {
     let user = recipient(&context, &sent, noted).await?;
     let user = user.ok_or_else(|| refused(Reason::UserDeactivated))?;
     app.rate_limits.right_password(&issuer.id, address, *remote, now);
-    app.rate_limits.right_mailed_code(*remote);
+    app.rate_limits.right_mailed_code(from);
     let enrolled = app.store.authenticators(&issuer.id, &user.id).await?.set;
     let first = FirstStep {
         proven: Proven::by(Factor::EmailCode, now),

@@ -12,8 +12,8 @@ use crate::redis::{Key, Redis, Script, ScriptCall, Tag};
 use crate::revocation::{Row, Tombstones, closed};
 
 /// Ends a session, and deletes where it began and how it ends by itself. Returns 1 to the first caller, also when its command is
-/// repeated, and 0 to all others. A record that ended without a caller's name was written again from PostgreSQL after a failover. It does not show
-/// who ended it, so the next caller counts as the first.
+/// repeated, and 0 to all others. A record that ended without a caller's name was written again from PostgreSQL after a failover.
+/// It does not show who ended it, so the next caller counts as the first.
 static END: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local record = redis.call('GET', KEYS[1])

@@ -4,12 +4,12 @@ import { chromium } from "playwright-core";
 
 export const fixtures = JSON.parse(readFileSync(process.env.SYMBOLON_FIXTURES, "utf8"));
 const SCREENSHOTS = new URL("./screenshots/", import.meta.url).pathname;
-const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium";
-const WAIT = 20_000;
+const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium-headless-shell";
+const WAIT = 60_000;
 
 /** Starts the browser; a sandbox needs rights that containers do not give. */
 export function launch() {
-  if (!existsSync(EXECUTABLE)) throw new Error(`${EXECUTABLE} is missing: install Debian's package chromium`);
+  if (!existsSync(EXECUTABLE)) throw new Error(`${EXECUTABLE} is missing: install Debian's package chromium-headless-shell`);
   mkdirSync(SCREENSHOTS, { recursive: true });
   return chromium.launch({ executablePath: EXECUTABLE, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
 }

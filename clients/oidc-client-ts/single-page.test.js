@@ -4,8 +4,8 @@ import { after, before, test } from "node:test";
 import { chromium } from "playwright-core";
 import { fixtures, serve } from "./relying-party.js";
 
-const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium";
-const WAIT = 20_000;
+const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium-headless-shell";
+const WAIT = 60_000;
 
 let browser;
 let site;

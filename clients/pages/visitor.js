@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { chromium } from "playwright-core";
 
-const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium";
-const WAIT = 20_000;
+const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium-headless-shell";
+const WAIT = 60_000;
 
 export const launch = () =>
-  chromium.launch({ executablePath: EXECUTABLE, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  chromium.launch({ executablePath: EXECUTABLE, timeout: 2 * WAIT, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
 
 /** A browser context of its own. `told`: the statuses from 400 on that the provider may answer with, such as 403 for a wrong password. */
 export async function visiting(browser, provider, run, { told = [], ...options } = {}) {

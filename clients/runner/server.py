@@ -16,7 +16,7 @@ from pathlib import Path
 from .admin import Admin, Refused
 from .furniture import furnish
 
-START_SECONDS = 20
+START_SECONDS = 120
 STOP_SECONDS = 25
 PR_SET_PDEATHSIG = 1
 

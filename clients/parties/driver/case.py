@@ -25,7 +25,7 @@ MEMBER = Person("ada@example.com", PASSWORD)
 STRANGER = Person("bob@example.com", PASSWORD)
 GROUP = "staff"
 PICTURES = "SYMBOLON_PICTURES"
-PATIENCE_SECONDS = 20
+PATIENCE_SECONDS = 60
 
 
 class Symbolon:

@@ -3,10 +3,10 @@
 import { createInterface } from "node:readline";
 import { chromium } from "playwright-core";
 
-const WAIT = 20_000;
+const WAIT = 60_000;
 
 const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium-headless-shell",
   args: ["--no-sandbox", "--disable-dev-shm-usage"],
 });
 const context = await browser.newContext();

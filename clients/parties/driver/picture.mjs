@@ -11,7 +11,7 @@ const { positionals, values } = parseArgs({
 const [url, path, email, password] = positionals;
 
 const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium-headless-shell",
   args: ["--no-sandbox", "--disable-dev-shm-usage"],
 });
 try {

@@ -10,7 +10,8 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-START_SECONDS = 90
+# On a slow machine, beside others, Java takes minutes.
+START_SECONDS = 300
 STOP_SECONDS = 10
 PR_SET_PDEATHSIG = 1
 

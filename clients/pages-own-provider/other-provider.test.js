@@ -2,10 +2,10 @@
 // somebody whom no account knows, connecting and disconnecting on the account page, and a provider that is away.
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
-import { NAMED, authorizationUrl, create, createUser, serve, set } from "./application.js";
-import { visits } from "./look.js";
-import { startProvider } from "./provider.js";
-import { fill, isIn, launch, signIn } from "./visitor.js";
+import { NAMED, authorizationUrl, create, createUser, serve, set } from "../pages/application.js";
+import { visits } from "../pages/look.js";
+import { startProvider } from "../pages/provider.js";
+import { fill, isIn, launch, signIn } from "../pages/visitor.js";
 
 const PASSWORD = "the same password at both of them";
 // The same issuer by several ids.

@@ -2,12 +2,12 @@
 // asked for at sign-in, remembered; recovery codes; a new password with one; and a passkey as the second factor.
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
-import { NAMED, authorizationUrl, change, serve, set, somebody } from "./application.js";
-import { withFingerprint } from "./device.js";
-import { visits } from "./look.js";
-import { linkIn } from "./mailbox.js";
-import { startProvider } from "./provider.js";
-import { isIn, launch, signIn, totp } from "./visitor.js";
+import { NAMED, authorizationUrl, change, serve, set, somebody } from "../pages/application.js";
+import { withFingerprint } from "../pages/device.js";
+import { visits } from "../pages/look.js";
+import { linkIn } from "../pages/mailbox.js";
+import { startProvider } from "../pages/provider.js";
+import { isIn, launch, signIn, totp } from "../pages/visitor.js";
 
 // Of its codes each is taken once, and none that is older than one that was.
 const UNTIL_THE_NEXT_CODE = 60;

@@ -1,9 +1,9 @@
 // The outbox of development mode, in headless Chromium: it is empty, shows what would be sent, and its links lead on.
 import { after, before } from "node:test";
-import { NAMED, set } from "./application.js";
-import { visits } from "./look.js";
-import { startProvider } from "./provider.js";
-import { launch } from "./visitor.js";
+import { NAMED, set } from "../pages/application.js";
+import { visits } from "../pages/look.js";
+import { startProvider } from "../pages/provider.js";
+import { launch } from "../pages/visitor.js";
 
 let browser;
 let provider;

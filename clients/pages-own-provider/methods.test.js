@@ -2,12 +2,12 @@
 // not wanted now; and one that the provider has forgotten.
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
-import { NAMED, authorizationUrl, remove, serve, set, somebody } from "./application.js";
-import { withFingerprint } from "./device.js";
-import { visits } from "./look.js";
-import { codeIn } from "./mailbox.js";
-import { startProvider } from "./provider.js";
-import { fill, isIn, launch, signIn } from "./visitor.js";
+import { NAMED, authorizationUrl, remove, serve, set, somebody } from "../pages/application.js";
+import { withFingerprint } from "../pages/device.js";
+import { visits } from "../pages/look.js";
+import { codeIn } from "../pages/mailbox.js";
+import { startProvider } from "../pages/provider.js";
+import { fill, isIn, launch, signIn } from "../pages/visitor.js";
 
 let browser;
 let provider;

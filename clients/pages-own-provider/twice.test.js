@@ -2,10 +2,10 @@
 // takes its time, after each pause; and on the other pages once.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { authorizationUrl, change, createUser, serve, set } from "./application.js";
-import { codeIn, linkIn } from "./mailbox.js";
-import { startProvider } from "./provider.js";
-import { fill, isIn, launch, outcome, pressTwice, signIn, totp, visiting } from "./visitor.js";
+import { authorizationUrl, change, createUser, serve, set } from "../pages/application.js";
+import { codeIn, linkIn } from "../pages/mailbox.js";
+import { startProvider } from "../pages/provider.js";
+import { fill, isIn, launch, outcome, pressTwice, signIn, totp, visiting } from "../pages/visitor.js";
 
 const PAUSES = [50, 150, 300];
 // So long that the second press comes while the application has not answered yet.

@@ -2,11 +2,11 @@
 // forgotten password to the new one, invitations, and a changed address.
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
-import { NAMED, authorizationUrl, create, serve, set, somebody } from "./application.js";
-import { visits } from "./look.js";
-import { codeIn, linkIn } from "./mailbox.js";
-import { startProvider } from "./provider.js";
-import { fill, isIn, launch, outcome, signIn } from "./visitor.js";
+import { NAMED, authorizationUrl, create, serve, set, somebody } from "../pages/application.js";
+import { visits } from "../pages/look.js";
+import { codeIn, linkIn } from "../pages/mailbox.js";
+import { startProvider } from "../pages/provider.js";
+import { fill, isIn, launch, outcome, signIn } from "../pages/visitor.js";
 
 const PASSWORD = "the first password of theirs";
 const TRIES = 5;

@@ -2,9 +2,9 @@
 // on to the application, or begins anew. The provider's clock is moved, once for all of them; nobody waits.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { authorizationUrl, change, createUser, serve } from "./application.js";
-import { startProvider } from "./provider.js";
-import { fill, goOn, launch, outcome, signIn, totp, visiting } from "./visitor.js";
+import { authorizationUrl, change, createUser, serve } from "../pages/application.js";
+import { startProvider } from "../pages/provider.js";
+import { fill, goOn, launch, outcome, signIn, totp, visiting } from "../pages/visitor.js";
 
 const USER = { email: "late@example.com", password: "it was left open for an hour" };
 const CAREFUL = { email: "careful@example.com", password: "two factors are better" };

@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before } from "node:test";
-import { NAMED, authorizationUrl, serve, set, somebody } from "./application.js";
-import { withFingerprint } from "./device.js";
-import { visits } from "./look.js";
-import { startProvider } from "./provider.js";
-import { isIn, launch, signIn } from "./visitor.js";
+import { NAMED, authorizationUrl, serve, set, somebody } from "../pages/application.js";
+import { withFingerprint } from "../pages/device.js";
+import { visits } from "../pages/look.js";
+import { startProvider } from "../pages/provider.js";
+import { isIn, launch, signIn } from "../pages/visitor.js";
 
 const PHONE = "Mozilla/5.0 (Linux; Android 16; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Mobile Safari/537.36";
 

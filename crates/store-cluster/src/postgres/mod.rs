@@ -7,7 +7,7 @@ mod migration;
 pub use migration::MigrationError;
 pub(crate) use migration::{Migration, migrate};
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use deadpool_postgres::{
@@ -260,11 +260,15 @@ pub(crate) fn config(options: &PostgresOptions) -> Result<Config, tokio_postgres
     Ok(config)
 }
 
-/// TLS with the root certificates that the system trusts, or those of `SSL_CERT_FILE`.
+/// TLS with the root certificates that the system trusts, or those of `SSL_CERT_FILE`. They are read once in a process.
 pub(crate) fn tls() -> ClientConfig {
-    let mut roots = rustls::RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    ClientConfig::builder().with_root_certificates(roots).with_no_client_auth()
+    static TRUSTING: OnceLock<ClientConfig> = OnceLock::new();
+    let read = || {
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        ClientConfig::builder().with_root_certificates(roots).with_no_client_auth()
+    };
+    TRUSTING.get_or_init(read).clone()
 }
 
 #[cfg(test)]

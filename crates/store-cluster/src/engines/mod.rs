@@ -45,6 +45,7 @@ use std::thread;
 
 pub use directory::temporary as temporary_directory;
 pub use options::options;
+pub use port::Port;
 pub use postgres::{PostgresServer, PostgresServerOptions};
 pub use redis_cluster::{RedisCluster, RedisClusterNode};
 pub use redis_node::RedisServerOptions;

@@ -18,14 +18,18 @@ const COUNT: u16 = 12_000;
 const STRIDE: u64 = 7_919;
 
 /// A reserved port. It is free for others when this is dropped.
-pub(super) struct Port {
+pub struct Port {
     number: u16,
     _reservations: Vec<UnixListener>,
 }
 
 impl Port {
     /// One free port.
-    pub(super) fn reserve() -> Self {
+    ///
+    /// # Panics
+    ///
+    /// All ports are taken.
+    pub fn reserve() -> Self {
         Self::reserve_with(&[0])
     }
 
@@ -34,7 +38,8 @@ impl Port {
         Self::reserve_with(&[0, BUS])
     }
 
-    pub(super) fn number(&self) -> u16 {
+    /// Its number.
+    pub fn number(&self) -> u16 {
         self.number
     }
 

@@ -1,11 +1,12 @@
 //! Mail: from the queue to a server of mail that does what a test says.
 
 use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use symbolon_store_cluster::engines::Port;
 use symbolon_testkit::{Answer, Browser, Options, TestServer};
 
 /// What the server of mail does with a recipient, or with a text.
@@ -189,9 +190,8 @@ fn what_is_refused_for_good_or_too_late_is_given_up() {
 
 #[test]
 fn a_server_of_mail_that_is_down_loses_nothing_over_a_restart() {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("an address");
-    drop(listener);
+    let port = Port::reserve();
+    let address = SocketAddr::from(([127, 0, 0, 1], port.number()));
     let settings = options(&format!("smtp://{address}"));
     let server = TestServer::start_with(settings.clone());
     for number in 0..30 {
@@ -226,9 +226,8 @@ fn what_may_have_been_taken_is_sent_once_more_and_not_twice() {
 
 #[test]
 fn a_full_queue_drops_mail_and_says_so() {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let url = format!("smtp://{}", listener.local_addr().expect("an address"));
-    drop(listener);
+    let port = Port::reserve();
+    let url = format!("smtp://127.0.0.1:{}", port.number());
     let server = TestServer::start_with(options(&url).one_node().env("SYMBOLON_MAIL_QUEUE", "10"));
     for _ in 0..9 {
         queue(&server, "ann@example.com");

@@ -1,9 +1,10 @@
 //! What becomes of a logout token that an application does not take, and where none is ever sent.
 
-use std::net::TcpListener;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use symbolon_store_cluster::engines::Port;
 use symbolon_testkit::{Options, RelyingParty, TestServer};
 
 use super::application::{Application, SILENCE, happened, options, records, sid, wait_for};
@@ -46,9 +47,8 @@ fn what_is_not_taken_comes_again_after_its_pause() {
 
 #[test]
 fn an_application_that_is_down_is_told_over_a_restart() {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("an address");
-    drop(listener);
+    let port = Port::reserve();
+    let address = SocketAddr::from(([127, 0, 0, 1], port.number()));
     let server = TestServer::start_with(options());
     let uri = format!("http://{address}/logout");
     let client = RelyingParty::register(&server, json!({ "backchannel_logout_uri": uri }));
@@ -65,9 +65,8 @@ fn an_application_that_is_down_is_told_over_a_restart() {
 /// The provider is restarted twice, and the application comes back, fails after two, and comes back again.
 #[test]
 fn every_end_is_taken_once_over_restarts_of_both() {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("an address");
-    drop(listener);
+    let port = Port::reserve();
+    let address = SocketAddr::from(([127, 0, 0, 1], port.number()));
     let server = TestServer::start_with(options());
     let issuer = server.issuer.clone();
     let uri = format!("http://{address}/logout");

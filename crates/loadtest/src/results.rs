@@ -1,6 +1,7 @@
 //! What runs gave, as it stands in `results.json`: read back for reports and comparisons.
 
 mod agents;
+mod busy;
 mod capacity;
 mod day;
 mod replayed;
@@ -13,6 +14,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use agents::AgentShare;
+pub(crate) use busy::Waited;
 pub use capacity::{Bottleneck, Capacity};
 pub use day::{Day, Journey, Storm};
 pub use replayed::Replayed;

@@ -1,6 +1,7 @@
 //! A gate for CI: whether runs are worse than earlier ones by more than is tolerated. With repeats a rank test decides, which
 //! knows how far the repeats lie apart; one run beside another says nothing of chance, and the gate says so.
 
+mod interval;
 mod junit;
 pub(crate) mod rank;
 mod summary;
@@ -90,12 +91,26 @@ pub struct Finding {
     pub now: Option<f64>,
     /// By how much it is worse, as a share; below 0 where it is better.
     pub worse_by: Option<f64>,
+    /// Between which the true one lies; none where there are too few repeats, or where a figure is 0.
+    pub doubt: Option<Doubt>,
     /// By how much it may be.
     pub tolerated: f64,
     /// What that means.
     pub verdict: Verdict,
     /// How that is known, and how sure it is.
     pub why: String,
+}
+
+/// By how much a figure is worse, as shares: an estimate, and the interval in which the true change lies nine times in ten. Its
+/// ends belong to the rank test: what is [`Verdict::Worse`] has its least beyond what is tolerated, or close to it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Doubt {
+    /// The least.
+    pub least: f64,
+    /// The middle of the changes between all repeats, or of those of the pairs (Hodges and Lehmann).
+    pub estimate: f64,
+    /// The most.
+    pub most: f64,
 }
 
 /// What a comparison means.
@@ -147,8 +162,12 @@ impl Tolerance {
         let (before, now) = (read(before), read(now));
         let medians = (before.as_deref().and_then(rank::median), now.as_deref().and_then(rank::median));
         let worse_by = medians.0.zip(medians.1).and_then(|(before, now)| self.worse_by(before, now));
+        let doubt = before.as_deref().zip(now.as_deref()).and_then(|sides| self.doubt(sides, pairing));
         let (verdict, why) = match (&before, &now, worse_by) {
-            (Some(before), Some(now), Some(worse_by)) => self.decide((before, now), worse_by, pairing),
+            (Some(before), Some(now), Some(worse_by)) => {
+                let (verdict, why) = self.decide((before, now), worse_by, pairing);
+                (verdict, doubt.map(|doubt| format!("{}; {why}", self.told(&doubt))).unwrap_or(why))
+            }
             _ => (Verdict::Unmeasured, "one of the sides has no such figure, or one of 0".to_owned()),
         };
         Finding {
@@ -157,6 +176,7 @@ impl Tolerance {
             before: medians.0,
             now: medians.1,
             worse_by,
+            doubt,
             tolerated: self.share,
             verdict,
             why,
@@ -167,6 +187,33 @@ impl Tolerance {
     fn worse_by(&self, before: f64, now: f64) -> Option<f64> {
         let change = if before == now { 0.0 } else { now / before - 1.0 };
         change.is_finite().then_some(if self.more_is_better { -change } else { change })
+    }
+
+    /// How wide the doubt is of how much worse now is; none of fewer repeats than a rank test needs.
+    fn doubt(&self, (before, now): (&[f64], &[f64]), pairing: Pairing) -> Option<Doubt> {
+        if before.len().min(now.len()) < pairing.repeats() {
+            return None;
+        }
+        let found = interval::ratio(before, now, pairing)?;
+        let (low, high) = found.ends;
+        Some(if self.more_is_better {
+            Doubt { least: 1.0 - high, estimate: 1.0 - found.estimate, most: 1.0 - low }
+        } else {
+            Doubt { least: low - 1.0, estimate: found.estimate - 1.0, most: high - 1.0 }
+        })
+    }
+
+    /// The interval, and how much worse a figure would have to be so that its least were beyond what is tolerated.
+    fn told(&self, doubt: &Doubt) -> String {
+        let Doubt { least, estimate, most } = doubt;
+        let percent = |share: f64| format!("{:+.1} %", 100.0 * share);
+        format!(
+            "a change of {} is estimated, which lies between {} and {} nine times in ten; one of about {} would be seen",
+            percent(*estimate),
+            percent(*least),
+            percent(*most),
+            percent(self.share + estimate - least)
+        )
     }
 
     fn decide(&self, (before, now): (&[f64], &[f64]), worse_by: f64, pairing: Pairing) -> (Verdict, String) {
@@ -263,6 +310,45 @@ mod tests {
         assert_eq!(judge(&before, &slower, Pairing::Apart), Verdict::Held);
         assert_eq!(judge(&before, &slower, Pairing::Turns), Verdict::Worse);
         assert_eq!(judge(&before, &before, Pairing::Turns), Verdict::Held);
+    }
+
+    #[test]
+    fn the_width_of_the_doubt_is_told_beside_the_probability() {
+        let told = |now: &[f64], pairing| {
+            let tolerances = ["p99_ms=10%".parse().unwrap()];
+            compare(&results(&[1.00, 1.02, 0.98, 1.01, 0.99]), &results(now), &tolerances, pairing)
+                .findings
+                .remove(0)
+        };
+        // Pair by pair from 1.17 to 1.24 times as much.
+        let slower = told(&[1.21, 1.19, 1.22, 1.18, 1.20], Pairing::Turns);
+        let doubt = slower.doubt.unwrap();
+        assert!(
+            doubt.least > 0.1 && doubt.least < doubt.estimate && doubt.estimate < doubt.most,
+            "{doubt:?}"
+        );
+        assert!(doubt.most < 0.3 && (doubt.estimate - 0.2).abs() < 0.02, "{doubt:?}");
+        let estimated = "a change of +20.5 % is estimated, which lies between +16.7 % and +24.5 % nine times in ten; \
+                         one of about +13.8 % would be seen; 5 of each";
+        assert!(slower.told().contains(estimated), "{}", slower.told());
+        assert!(slower.why.contains("probability 0.031"), "{}", slower.why);
+        // One outlier makes the doubt wide and does not move the estimate.
+        let held = told(&[1.00, 0.99, 3.00, 1.02, 0.98], Pairing::Turns);
+        let doubt = held.doubt.unwrap();
+        assert!(held.verdict == Verdict::Held && doubt.most > 1.0 && doubt.estimate < 0.1, "{doubt:?}");
+        assert!(told(&[1.0, 1.0, 1.0, 1.0], Pairing::Turns).doubt.is_none(), "four pairs say nothing");
+    }
+
+    #[test]
+    fn of_what_is_better_in_greater_numbers_the_doubt_is_turned_round() {
+        let tolerance: Tolerance = "achieved_share=5%".parse().unwrap();
+        let (before, now) = ([1.00, 0.99, 1.00, 0.98, 1.00], [0.90, 0.89, 0.90, 0.88, 0.80]);
+        let doubt = tolerance.doubt((&before, &now), Pairing::Turns).unwrap();
+        assert!(
+            0.05 < doubt.least && doubt.least <= doubt.estimate && doubt.estimate <= doubt.most,
+            "{doubt:?}"
+        );
+        assert!((doubt.most - 0.2).abs() < 1e-9, "{doubt:?}");
     }
 
     #[test]

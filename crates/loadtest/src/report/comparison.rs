@@ -3,7 +3,7 @@
 use crate::results::{Results, Run};
 
 use super::group::{Group, label, offered};
-use super::number::{NONE, count, figure, rate, times};
+use super::number::{NONE, bucket, count, figure, rate, roughly, times};
 use super::reference::{Reference, Row};
 use super::table::{Cell, Table, Tone};
 
@@ -35,7 +35,8 @@ pub(super) fn with_reference(group: &Group<'_>, reference: &Reference) -> Vec<Ta
         missing(group, reference)
     );
     server.note =
-        "CPU: its median of the worker, our mean of the whole process. Shard wall: our slowest kind that is split into shards."
+        "CPU: its median of the worker, our mean of the whole process. Shard wall: our slowest kind that is split into shards. \
+         Of our percentiles the bucket of the histogram is known in which they lie, and the ratio to its bounds."
             .to_owned();
     let tables = [client, server].map(|mut table| {
         table.text_columns = 2;
@@ -91,10 +92,10 @@ fn server_beside(run: &Run, row: &Row) -> Vec<Cell> {
     let slowest = split.filter_map(|store| store.wall.p99_ms).reduce(f64::max);
     let mut cells = named(run, row);
     cells.extend([
-        against(row.duration.p50, duration.and_then(|duration| duration.p50_ms)),
-        against(row.duration.p99, duration.and_then(|duration| duration.p99_ms)),
+        against_bucket(row.duration.p50, duration.and_then(|duration| duration.p50_ms)),
+        against_bucket(row.duration.p99, duration.and_then(|duration| duration.p99_ms)),
         against(row.cpu.p50, run.server_cpu_us_per_request.map(|micros| micros / 1000.0)),
-        against(row.shard_wall.p99, slowest),
+        against_bucket(row.shard_wall.p99, slowest),
     ]);
     cells
 }
@@ -108,6 +109,24 @@ fn against(reference: Option<f64>, ours: Option<f64>) -> Cell {
         ),
         None => format!("{} → {}", figure(reference), figure(ours)).into(),
     }
+}
+
+/// The same of a percentile of the provider's own, of which its bucket is known: ratios to both of its bounds, rounded apart.
+fn against_bucket(reference: Option<f64>, ours: Option<f64>) -> Cell {
+    let (Some(reference), Some((lower, upper))) = (reference, ours.and_then(bucket)) else {
+        return NONE.into();
+    };
+    let pair = format!("{} → {}–{}", figure(reference), figure(lower), figure(upper));
+    let (Some(least), Some(most)) = (times(reference, upper), times(reference, lower)) else {
+        return pair.into();
+    };
+    let text = format!("{pair} ({}–{}×)", roughly(least, f64::floor), roughly(most, f64::ceil));
+    let tone = match (least >= 1.0, most >= 1.0) {
+        (true, _) => Tone::Good,
+        (false, true) => Tone::Plain,
+        (false, false) => Tone::Bad,
+    };
+    Cell { text, tone }
 }
 
 fn counted(before: u64, now: u64) -> Cell {
@@ -188,14 +207,25 @@ mod tests {
             [
                 run,
                 run,
-                "48.1 → 0.350 (138×)",
-                "68.1 → 1.90 (35.8×)",
+                "48.1 → 0.200–0.500 (96–250×)",
+                "68.1 → 1.00–2.00 (34–69×)",
                 "2.24 → 0.061 (36.7×)",
-                "1,779 → 0.090 (19,772×)"
+                "1,779 → 0.050–0.100 (17,000–36,000×)"
             ]
         );
         let note = &tables[0].note;
         assert!(note.contains("Its rows without a run of ours: 1,000/s, 64 shards; "), "{note}");
+    }
+
+    #[test]
+    fn what_lies_on_both_sides_of_the_reference_is_neither_better_nor_worse() {
+        let toned = |ours| against_bucket(Some(1.5), Some(ours)).tone;
+        assert_eq!((toned(0.9), toned(1.4), toned(2.1)), (Tone::Good, Tone::Plain, Tone::Bad));
+        assert_eq!(against_bucket(Some(1.5), Some(1.4)).text, "1.50 → 1.00–2.00 (0.75–1.5×)");
+        assert_eq!(
+            (against_bucket(Some(1.5), None), against_bucket(None, Some(1.0))),
+            (NONE.into(), NONE.into())
+        );
     }
 
     #[test]

@@ -38,13 +38,14 @@ pub(super) fn findings(results: &Results) -> Vec<String> {
 fn growth(series: &Series<'_>) -> Option<String> {
     let mut clean = series.runs.iter().filter(|run| clean(run) && run.latency.p99_ms.is_some());
     let (first, last) = (clean.next()?, clean.next_back()?);
-    let (from, to) = (first.latency.p99_ms?, last.latency.p99_ms?);
+    let (from, to) = (first.latency.p99_ms.filter(|ms| *ms > 0.0)?, last.latency.p99_ms?);
     let times = to / from;
     let (lower, higher) = (rate(offered(first)), rate(offered(last)));
     let how = match times {
         times if times >= STEEP => format!("grows {} times", figure(times)),
         times if times >= NEWS => format!("grows by {} %", figure(100.0 * (times - 1.0))),
-        _ => "does not grow".to_owned(),
+        times if times <= 1.0 / NEWS => format!("falls by {} %", figure(100.0 * (1.0 - times))),
+        _ => format!("changes by less than {:.0} %", 100.0 * (NEWS - 1.0)),
     };
     Some(format!(
         "{}: P99 {how} from {lower}/s to {higher}/s ({} → {} ms).",
@@ -172,6 +173,25 @@ mod tests {
             "{told:#?}"
         );
         assert!(told.iter().any(|told| told.contains("shard 5 of session bears 2.96 times")), "{told:#?}");
+    }
+
+    #[test]
+    fn what_hardly_changes_or_falls_is_not_said_to_grow_nor_to_stay() {
+        let told = |to: f64| {
+            let mut results = sample::small();
+            let mut faster = results.runs[0].clone();
+            (faster.name, faster.rate) = ("silent 1000/s, 64 shards".to_owned(), 1_000.0);
+            (results.runs[0].latency.p99_ms, faster.latency.p99_ms) = (Some(2.0), Some(to));
+            results.runs.push(faster);
+            findings(&results).remove(0)
+        };
+        let between = |how: &str, to: &str| {
+            format!("silent, 64 shards: P99 {how} from 500/s to 1,000/s (2.00 → {to} ms).")
+        };
+        assert_eq!(told(2.3), between("changes by less than 25 %", "2.30"));
+        assert_eq!(told(1.7), between("changes by less than 25 %", "1.70"));
+        assert_eq!(told(1.0), between("falls by 50.0 %", "1.00"));
+        assert_eq!(told(2.6), between("grows by 30.0 %", "2.60"));
     }
 
     #[test]

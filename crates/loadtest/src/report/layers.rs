@@ -1,6 +1,6 @@
 //! Which layer of the system is how near to its limit, by load.
 
-use crate::results::Run;
+use crate::results::{Run, Waited};
 
 use super::group::{Group, label, offered};
 use super::number::{figure, rate};
@@ -34,27 +34,40 @@ pub(super) fn layers(group: &Group<'_>, cores: usize) -> Option<Table> {
     ];
     let mut table = Table::new("Layers by load", &head);
     table.note = format!(
-        "CPU and connections: the share in use of what there is. Shards and commits: the part of the requests' P99 that is spent \
-         waiting for them. Headroom below {} %, at its limit from {} % on; the state of a run is that of its busiest layer.",
+        "CPU and connections: the share in use of what there is, of the generator's CPU that which its threads can use. Shards and \
+         commits: the part of the requests' time that is spent waiting for them, by P99 where every request waits, else by the mean. \
+         Which request waited for a commit is not known: each counts with one at most, and all together with no more than were \
+         made durable. Headroom below {} %, at its limit from {} % on; the state of a run is that of its busiest layer, and at its limit \
+         where the generator had one of its own.",
         figure(100.0 * HEADROOM),
         figure(100.0 * LIMIT)
     );
     table.text_columns = 4;
     for run in &group.runs {
         let layers = of(run, cores);
-        let busiest = layers
-            .iter()
-            .filter(|layer| layer.share.is_some())
-            .max_by(|one, other| one.share.unwrap_or(0.0).total_cmp(&other.share.unwrap_or(0.0)));
-        let Some(busiest) = busiest else { continue };
-        let (state, tone) = state(busiest.share.unwrap_or(0.0));
-        let why = format!("{}: {}", busiest.name, busiest.reason);
+        let Some((share, why)) = busiest(&layers, run.generator_limit.as_deref()) else { continue };
+        let (state, tone) = state(share);
         let mut row: Vec<Cell> =
             vec![label(run).into(), rate(offered(run)).into(), Cell { text: state.into(), tone }, why.into()];
         row.extend(layers.iter().map(|layer| cell(layer.share)));
         table.rows.push(row);
     }
     table.finished()
+}
+
+/// The share of the busiest layer and why it is so. A limit of the generator's that no share shows, such as arrivals that it
+/// sent late, is named first, with what else was at its limit.
+fn busiest(layers: &[Layer], generator_limit: Option<&str>) -> Option<(f64, String)> {
+    let known = layers.iter().filter_map(|layer| Some((layer.share?, layer)));
+    let busiest = known
+        .max_by(|one, other| one.0.total_cmp(&other.0))
+        .map(|(share, layer)| (share, format!("{}: {}", layer.name, layer.reason)));
+    let Some(limit) = generator_limit else { return busiest };
+    let own = format!("generator: {limit}");
+    Some(match busiest {
+        Some((share, why)) if share >= LIMIT => (share, format!("{own}; {why}")),
+        _ => (1.0, own),
+    })
 }
 
 fn state(share: f64) -> (&'static str, Tone) {
@@ -73,31 +86,18 @@ fn cell(share: Option<f64>) -> Cell {
 }
 
 fn of(run: &Run, cores: usize) -> [Layer; 6] {
-    let cores = cores.max(1) as f64;
-    let busy = |us: f64| us * run.achieved_rate / 1e6;
-    let generator = busy(run.generator_cpu_us_per_request);
-    let server = run.server_cpu_us_per_request.map(busy);
     let used = run.connection_use.as_ref().filter(|used| used.bound > 0 && run.executor != "closed");
-    let p99 = run.latency.p99_ms.filter(|ms| *ms > 0.0);
-    let part = |wait: Option<f64>| wait.zip(p99).map(|(wait, whole)| (wait / whole).min(1.0));
-    let figures = run.server.as_ref();
-    let queue = figures.and_then(|server| {
-        server
-            .stores
-            .iter()
-            .filter_map(|store| Some((store.queue_wait.p99_ms?, store.kind.as_str())))
-            .max_by(|one, other| one.0.total_cmp(&other.0))
-    });
-    let commit = figures.filter(|server| server.commits > 0).and_then(|server| server.commit_duration.p99_ms);
-    let of_cores = |busy: f64| format!("{} of {} cores busy", figure(busy), figure(cores));
-    let of_p99 =
-        |wait: f64| format!("P99 of the wait {} ms of {} ms", figure(wait), figure(p99.unwrap_or(0.0)));
+    let cores = cores.max(1);
+    let of_cores = |name, busy: Option<f64>| Layer {
+        name,
+        share: busy.map(|busy| busy / cores as f64),
+        reason: busy
+            .map(|busy| format!("{} of {} cores busy", figure(busy), figure(cores as f64)))
+            .unwrap_or_default(),
+    };
+    let shards = run.shard_wait();
     [
-        Layer {
-            name: "generator CPU",
-            share: (generator > 0.0).then_some(generator / cores),
-            reason: of_cores(generator),
-        },
+        generator(run, cores),
         Layer {
             name: "connections",
             share: used.map(|used| used.most_in_use as f64 / used.bound as f64),
@@ -105,23 +105,48 @@ fn of(run: &Run, cores: usize) -> [Layer; 6] {
                 .map(|used| format!("{} of {} in use at once", used.most_in_use, used.bound))
                 .unwrap_or_default(),
         },
-        Layer {
-            name: "server CPU",
-            share: server.map(|server| server / cores),
-            reason: server.map(of_cores).unwrap_or_default(),
-        },
-        Layer {
-            name: "machine",
-            share: run.machine_busy_cores.map(|all| all / cores),
-            reason: run.machine_busy_cores.map(of_cores).unwrap_or_default(),
-        },
+        of_cores("server CPU", run.server_cores()),
+        of_cores("machine", run.machine_cores()),
         Layer {
             name: "shards",
-            share: part(queue.map(|(wait, _)| wait)),
-            reason: queue.map(|(wait, kind)| format!("{kind}: {}", of_p99(wait))).unwrap_or_default(),
+            share: shards.map(|(_, waited)| waited.part()),
+            reason: shards.map(|(kind, waited)| format!("{kind}: {}", told(&waited))).unwrap_or_default(),
         },
-        Layer { name: "commits", share: part(commit), reason: commit.map(of_p99).unwrap_or_default() },
+        Layer {
+            name: "commits",
+            share: run.commit_wait().map(|waited| waited.part()),
+            reason: run.commit_wait().map(|waited| told(&waited)).unwrap_or_default(),
+        },
     ]
+}
+
+/// The share of what its threads can use: they have no more than a core each, and here no more cores than there are. Where
+/// their number is not told, of the machine's cores.
+fn generator(run: &Run, cores: usize) -> Layer {
+    let busy = run.generator_cores();
+    let (of, what) = match (run.threads, run.agents.is_empty()) {
+        (0, _) => (cores, "cores"),
+        (threads, true) if threads > cores => (cores, "cores"),
+        (1, _) => (1, "thread"),
+        (threads, _) => (threads, "threads"),
+    };
+    // Agents have cores of their own.
+    let busy = busy.filter(|_| run.threads > 0 || run.agents.is_empty());
+    Layer {
+        name: "generator CPU",
+        share: busy.map(|busy| busy / of as f64),
+        reason: busy.map(|busy| format!("{} of {of} {what} busy", figure(busy))).unwrap_or_default(),
+    }
+}
+
+fn told(waited: &Waited) -> String {
+    let Waited { figure: of, wait_ms, whole_ms, per_request } = waited;
+    let few = if *per_request < 1.0 {
+        format!(", {} % of the requests at most", figure(100.0 * per_request))
+    } else {
+        String::new()
+    };
+    format!("{of} of the wait {} ms of {} ms{few}", figure(*wait_ms), figure(*whole_ms))
 }
 
 #[cfg(test)]
@@ -149,6 +174,53 @@ mod tests {
         let mut waiting = Run { server_cpu_us_per_request: Some(100.0), ..sample::small().runs.remove(0) };
         waiting.latency.p99_ms = Some(3.2);
         assert_eq!(row(waiting)[1], "commits: P99 of the wait 3.10 ms of 3.20 ms");
+    }
+
+    /// Silent authentication as it was measured at 500/s: 508 commits, of the sessions that were planted before, in the time
+    /// of 22,375 requests.
+    #[test]
+    fn commits_for_which_hardly_a_request_waits_are_no_limit() {
+        let mut run = sample::small().runs.remove(0);
+        (run.latency.mean_ms, run.latency.p99_ms) = (Some(0.28), Some(0.75));
+        let server = run.server.as_mut().unwrap();
+        server.request_duration.count = 22_375;
+        (server.commits, server.commit_operations) = (508, 508);
+        (server.commit_duration.mean_ms, server.commit_duration.p99_ms) = (Some(0.5), Some(2.0));
+        let told = row(run);
+        assert_eq!(told[0], "headroom");
+        assert_eq!(told[1], "commits: mean of the wait 0.011 ms of 0.280 ms, 2.27 % of the requests at most");
+    }
+
+    #[test]
+    fn a_generator_without_time_left_is_at_its_limit_on_many_cores_and_where_requests_fail() {
+        let of = |threads: usize, failures: u64| {
+            let mut run = Run { server: None, ..sample::small().runs.remove(0) };
+            (run.threads, run.failures, run.achieved_rate) = (threads, failures, 250.0);
+            run.generator_cpu_us_per_request = 1_900.0;
+            row(run)
+        };
+        // Half of the requests fail, and cost as much.
+        assert_eq!(of(1, 45_000)[..2], ["at limit", "generator CPU: 0.950 of 1 thread busy"]);
+        assert_eq!(of(2, 45_000)[..2], ["headroom", "generator CPU: 0.950 of 2 threads busy"]);
+        assert_eq!(of(4, 45_000)[1], "generator CPU: 0.950 of 2 cores busy", "there are no more");
+    }
+
+    #[test]
+    fn a_limit_of_the_generator_s_is_the_state_of_the_run() {
+        let late = Some("it sent 400 ms late at worst".to_owned());
+        let run = Run { generator_limit: late, server: None, ..sample::small().runs.remove(0) };
+        assert_eq!(row(run.clone())[..2], ["at limit", "generator: it sent 400 ms late at worst"]);
+        let busy = Run { server_cpu_us_per_request: Some(3_600.0), ..run };
+        let both = "generator: it sent 400 ms late at worst; server CPU: 1.80 of 2.00 cores busy";
+        assert_eq!(row(busy)[..2], ["at limit", both]);
+    }
+
+    #[test]
+    fn the_machine_is_as_busy_as_its_parts_at_least() {
+        let mut run = Run { machine_busy_cores: Some(0.05), ..sample::small().runs.remove(0) };
+        (run.server_cpu_us_per_request, run.generator_cpu_us_per_request) = (Some(400.0), 100.0);
+        let shares = of(&run, 2).map(|layer| layer.share);
+        assert_eq!((shares[0], shares[2], shares[3]), (Some(0.025), Some(0.1), Some(0.125)));
     }
 
     #[test]

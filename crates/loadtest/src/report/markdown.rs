@@ -9,7 +9,7 @@ use super::group::{self, Group};
 use super::number::count;
 use super::reference::Reference;
 use super::table::Table;
-use super::verdict::verdict;
+use super::verdict::{self, verdict};
 use super::{
     agent_tables, capacity, client_tables, comparison, day_tables, goals, layers, part_tables, replay_tables,
     server_tables, soak, text,
@@ -41,8 +41,27 @@ pub fn markdown(results: &Results, earlier: Option<&Results>) -> String {
         for table in tables(&group, (results.machine.cores, reference.as_ref()), earlier) {
             table.write_markdown(&mut page);
         }
+        write_examples(&mut page, &group);
     }
     page
+}
+
+/// The first failure or wrong answer of each kind of each run, with its request and answer.
+fn write_examples(page: &mut String, group: &Group<'_>) {
+    let mut examples =
+        group.runs.iter().flat_map(|run| run.examples.iter().map(move |example| (run, example))).peekable();
+    if examples.peek().is_some() {
+        page.push_str("### The first failure of each kind\n\n");
+    }
+    for (run, (kind, example)) in examples {
+        let (name, kind) = (text::markdown(&run.name), text::markdown(&verdict::words(kind)));
+        let detail = text::markdown(&text::shortened(&example.detail, 200));
+        let _ = write!(page, "{name}: the first {kind}, {detail}\n\n");
+        let parts = [("The request:", &example.request), ("The answer:", &example.answer)];
+        for (what, part) in parts.into_iter().filter(|(_, part)| !part.is_empty()) {
+            let _ = write!(page, "{what}\n\n{}\n", text::markdown_block(part));
+        }
+    }
 }
 
 fn write_findings(page: &mut String, results: &Results) {
@@ -140,7 +159,7 @@ pub(super) fn tables(
 mod tests {
     use super::*;
     use crate::report::sample;
-    use crate::results::{Latency, Run};
+    use crate::results::{Example, Latency, Run};
 
     #[test]
     fn every_row_has_as_many_cells_as_its_head() {
@@ -164,6 +183,24 @@ mod tests {
             "{page}"
         );
         assert!(page.contains("- Machine: EPYC, 2 cores, 8,192 MiB, Linux\n"), "{page}");
+    }
+
+    #[test]
+    fn the_first_failure_of_each_kind_has_its_request_and_answer() {
+        let mut results = sample::full();
+        let page = markdown(&results, None);
+        let told = "exchange 3000/s, 8 shards: the first scope, openid &lt;b&gt; instead of openid\n\n\
+                    The request:\n\n    POST /token HTTP/1.1\n\nThe answer:\n\n    HTTP/1.1 200 OK\n\n";
+        assert!(page.contains(&format!("### The first failure of each kind\n\n{told}")), "{page}");
+        let run = results.runs.iter_mut().find(|run| !run.examples.is_empty()).unwrap();
+        let unanswered = Example { detail: "by the peer".to_owned(), ..Example::default() };
+        run.examples.insert("connection_reset".to_owned(), unanswered);
+        let page = markdown(&results, None);
+        assert!(
+            page.contains("exchange 3000/s, 8 shards: the first connection reset, by the peer\n\n"),
+            "{page}"
+        );
+        assert!(page.contains(told), "{page}");
     }
 
     #[test]

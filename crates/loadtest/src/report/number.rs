@@ -84,6 +84,36 @@ pub(super) fn times(reference: f64, ours: f64) -> Option<f64> {
     (ours > 0.0 && ratio.is_finite() && ratio >= 0.0).then_some(ratio)
 }
 
+/// Between which bounds a percentile of the provider's own histograms lies: they go by 1, 2, 5, 10 and so on, or are finer,
+/// and in which place between two of them it lies is not known.
+pub(super) fn bucket(value: f64) -> Option<(f64, f64)> {
+    if !(value > 0.0 && value.is_finite()) {
+        return None;
+    }
+    // A bound belongs to the bucket below it.
+    let inside = value * (1.0 - 1e-9);
+    let decade = 10_f64.powi(inside.log10().floor() as i32);
+    let (lower, upper) = match inside / decade {
+        part if part <= 2.0 => (1.0, 2.0),
+        part if part <= 5.0 => (2.0, 5.0),
+        _ => (5.0, 10.0),
+    };
+    Some((lower * decade, upper * decade))
+}
+
+/// A ratio of which little is known, with two digits, rounded by `round`.
+pub(super) fn roughly(ratio: f64, round: fn(f64) -> f64) -> String {
+    if !(ratio > 0.0 && ratio.is_finite()) {
+        return NONE.to_owned();
+    }
+    let step = 10_f64.powi(ratio.log10().floor() as i32 - 1);
+    match round(ratio / step) * step {
+        whole if whole >= 10.0 => count(whole.round() as u64),
+        small if small >= 1.0 => format!("{small:.1}"),
+        part => format!("{part:.2}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,5 +159,37 @@ mod tests {
         assert_eq!(times(10.0, 0.0), None);
         assert_eq!(times(f64::NAN, 2.0), None);
         assert_eq!(times(10.0, 2.0), Some(5.0));
+    }
+
+    #[test]
+    fn a_percentile_lies_between_two_bounds() {
+        let close = |value: f64, (lower, upper): (f64, f64)| {
+            let bucket = bucket(value).unwrap();
+            assert!(
+                (bucket.0 - lower).abs() < 1e-9 && (bucket.1 - upper).abs() < 1e-9,
+                "{value}: {bucket:?}"
+            );
+        };
+        close(0.018, (0.01, 0.02));
+        close(1.998_000_000_000_000_7, (1.0, 2.0));
+        close(2.000_000_000_000_000_4, (1.0, 2.0));
+        close(0.05, (0.02, 0.05));
+        close(1.0, (0.5, 1.0));
+        close(7_000.0, (5_000.0, 10_000.0));
+        assert_eq!((bucket(0.0), bucket(f64::NAN), bucket(f64::INFINITY)), (None, None, None));
+    }
+
+    #[test]
+    fn what_is_known_roughly_has_two_digits() {
+        assert_eq!(roughly(65_050.0, f64::floor), "65,000");
+        assert_eq!(roughly(130_100.0, f64::ceil), "140,000");
+        assert_eq!(
+            (roughly(1.19, f64::floor), roughly(0.341, f64::ceil)),
+            ("1.1".to_owned(), "0.35".to_owned())
+        );
+        assert_eq!(
+            (roughly(0.0, f64::floor), roughly(f64::INFINITY, f64::ceil)),
+            (NONE.to_owned(), NONE.to_owned())
+        );
     }
 }

@@ -11,6 +11,10 @@ use super::table::{Cell, Table, Tone};
 /// A hot shard bears so many times the mean before the report points at it.
 const UNEVEN: f64 = 2.0;
 
+/// How its percentiles are known.
+const INTERPOLATED: &str = "Percentiles are those of its histograms, in proportion within a bucket; bounds go by 1, 2, 5, \
+                            10 and so on, or are finer.";
+
 /// Request duration, CPU and memory.
 pub(super) fn durations(group: &Group<'_>) -> Option<Table> {
     let head = [
@@ -30,6 +34,7 @@ pub(super) fn durations(group: &Group<'_>) -> Option<Table> {
         "Generator lag ms",
     ];
     let mut table = Table::new("Request duration in the server in ms, CPU and memory", &head);
+    table.note = INTERPOLATED.to_owned();
     for run in &group.runs {
         let server = run.server.as_ref();
         let own = run.generator == Generator::Own;
@@ -67,6 +72,7 @@ pub(super) fn shard_times(group: &Group<'_>) -> Option<Table> {
         "P99.9",
     ];
     let mut table = Table::new("Shard wall time and queue wait in ms", &head);
+    table.note = INTERPOLATED.to_owned();
     table.text_columns = 2;
     table.folded = true;
     for (run, store) in stores(group) {

@@ -35,6 +35,12 @@ pub fn markdown(text: &str) -> String {
     written
 }
 
+/// As a block of code in Markdown, which is indented: no text ends it.
+pub(super) fn markdown_block(text: &str) -> String {
+    let lines = text.lines().map(|line| line.chars().map(printable).collect::<String>());
+    lines.map(|line| format!("    {line}\n")).collect()
+}
+
 /// The first `most` characters, with an ellipsis where there were more.
 pub(super) fn shortened(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
@@ -61,6 +67,14 @@ mod tests {
     fn hostile_text_stays_text() {
         assert_eq!(html("<script>\"&'\u{0}\u{202e}"), "&lt;script&gt;&quot;&amp;&#39;\u{fffd}\u{fffd}");
         assert_eq!(markdown("a|b\n<b>`[x](y)"), "a\\|b &lt;b&gt;\\`\\[x\\](y)");
+    }
+
+    #[test]
+    fn a_block_is_ended_by_nothing_in_it() {
+        assert_eq!(
+            markdown_block("GET / HTTP/1.1\r\n\r\n```\n<b>\u{202e}"),
+            "    GET / HTTP/1.1\n    \n    ```\n    <b>\u{fffd}\n"
+        );
     }
 
     #[test]

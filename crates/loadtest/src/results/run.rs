@@ -45,6 +45,9 @@ pub struct Run {
     pub warm_up_seconds: f64,
     /// The schedule.
     pub stages: Vec<Stage>,
+    /// Threads of the generator that sent the requests; 0 in files that do not say.
+    #[serde(default)]
+    pub threads: usize,
     /// Connections of the generator.
     pub connections: usize,
     /// Requests in flight at most on each of them: more than one with HTTP/2 alone. Older files do not say.

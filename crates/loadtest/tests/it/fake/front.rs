@@ -61,9 +61,21 @@ pub(crate) struct Counts {
     pub(crate) by_fate: BTreeMap<Fate, u64>,
     /// All of them.
     pub(crate) requests: u64,
+    /// When each of them came and was answered, by its number.
+    pub(crate) visits: Vec<Visit>,
     /// Connections that were open at once, at most.
     pub(crate) most_connections: u64,
     connections: u64,
+}
+
+/// One of the plan's requests.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Visit {
+    /// When all of it was there.
+    pub(crate) received: Instant,
+    /// When the last of its answer was about to be sent, or its connection about to end; none where it hangs. Read before
+    /// the sending, lest somebody who has the answer finds no time here.
+    pub(crate) answered: Option<Instant>,
 }
 
 impl Front {
@@ -110,53 +122,73 @@ impl Front {
         upstream.set_nodelay(true)?;
         let mut buffer = Vec::new();
         while let Some(request) = read_message(&mut client, &mut buffer)? {
+            let received = clock::now();
             upstream.write_all(&request)?;
             let answer = read_message(&mut upstream, &mut Vec::new())?.unwrap_or_default();
             let path = request.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
-            let fate = if path.starts_with(self.path.as_bytes()) { self.next() } else { Fate::Right };
-            if !self.play(fate, &mut client, &answer)? {
+            let visit = path.starts_with(self.path.as_bytes()).then(|| self.next(received));
+            let fate = visit.map_or(Fate::Right, |(_, fate)| fate);
+            let answers = || self.note_answer(visit.map(|(number, _)| number));
+            if !self.play(fate, (&mut client, &answer), &answers)? {
                 return Ok(());
             }
         }
         Ok(())
     }
 
-    fn next(&self) -> Fate {
+    /// The number and the fate of a request that came then.
+    fn next(&self, received: Instant) -> (usize, Fate) {
         self.began.get_or_init(clock::now);
         let number = {
             let mut counts = self.counts.lock().unwrap();
             counts.requests += 1;
-            counts.requests - 1
+            counts.visits.push(Visit { received, answered: None });
+            counts.visits.len() - 1
         };
         // Without the lock: a fate may take its time.
-        let fate = (self.fates)(number);
+        let fate = (self.fates)(number as u64);
         *self.counts.lock().unwrap().by_fate.entry(fate).or_default() += 1;
-        fate
+        (number, fate)
     }
 
-    /// Whether the connection goes on.
-    fn play(&self, fate: Fate, client: &mut TcpStream, answer: &[u8]) -> std::io::Result<bool> {
+    fn note_answer(&self, number: Option<usize>) {
+        if let Some(number) = number {
+            self.counts.lock().unwrap().visits[number].answered = Some(clock::now());
+        }
+    }
+
+    /// Whether the connection goes on. `answers` is called when an answer, or the last piece of it, is about to be sent.
+    fn play(
+        &self,
+        fate: Fate,
+        (client, answer): (&mut TcpStream, &[u8]),
+        answers: &dyn Fn(),
+    ) -> std::io::Result<bool> {
         if let (Fate::Stalled(ms), Some(began)) = (fate, self.began.get()) {
             let ends = *began + Duration::from_millis(ms);
             std::thread::sleep(ends.saturating_duration_since(clock::now()));
         }
-        play(fate, client, answer)
+        play(fate, client, answer, answers)
     }
 }
 
 /// Whether the connection goes on.
-fn play(fate: Fate, client: &mut TcpStream, answer: &[u8]) -> std::io::Result<bool> {
+fn play(fate: Fate, client: &mut TcpStream, answer: &[u8], answers: &dyn Fn()) -> std::io::Result<bool> {
     let refuse = |status: &str| format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\n\r\n");
+    let send = |client: &mut TcpStream, bytes: &[u8]| {
+        answers();
+        client.write_all(bytes)
+    };
     match fate {
-        Fate::Right | Fate::Stalled(_) => client.write_all(answer)?,
+        Fate::Right | Fate::Stalled(_) => send(client, answer)?,
         Fate::Late(ms) => {
             std::thread::sleep(Duration::from_millis(ms));
-            client.write_all(answer)?;
+            send(client, answer)?;
         }
         Fate::Trickle(ms) => {
             for piece in answer.chunks(answer.len().div_ceil(PIECES)) {
                 std::thread::sleep(Duration::from_millis(ms / PIECES as u64));
-                client.write_all(piece)?;
+                send(client, piece)?;
             }
         }
         Fate::Hang => {
@@ -166,24 +198,25 @@ fn play(fate: Fate, client: &mut TcpStream, answer: &[u8]) -> std::io::Result<bo
         }
         Fate::Reset => {
             SockRef::from(&*client).set_linger(Some(Duration::ZERO))?;
+            answers();
             return Ok(false);
         }
         Fate::Cut => {
-            client.write_all(&answer[..answer.len() / 2])?;
+            send(client, &answer[..answer.len() / 2])?;
             client.shutdown(Shutdown::Both)?;
             return Ok(false);
         }
-        Fate::Refused => client.write_all(refuse("503 Service Unavailable").as_bytes())?,
-        Fate::Limited => client.write_all(refuse("429 Too Many Requests").as_bytes())?,
-        Fate::Twice => client.write_all(&[answer, answer].concat())?,
+        Fate::Refused => send(client, refuse("503 Service Unavailable").as_bytes())?,
+        Fate::Limited => send(client, refuse("429 Too Many Requests").as_bytes())?,
+        Fate::Twice => send(client, &[answer, answer].concat())?,
         Fate::Stray => {
-            client.write_all(answer)?;
+            send(client, answer)?;
             std::thread::sleep(Duration::from_millis(20));
             client.write_all(answer)?;
         }
         Fate::Wrong => {
             let text = String::from_utf8_lossy(answer).replace("user-", "nobo-");
-            client.write_all(text.as_bytes())?;
+            send(client, text.as_bytes())?;
         }
     }
     Ok(true)

@@ -244,7 +244,7 @@ impl Probing<'_> {
                 run = self.run(rate, self.options.probe).await?;
                 if !run.passed() && run.achieved_rate < HELPED * before && !lacks_files_or_ports(&run) {
                     self.connections /= 2;
-                    run.generator_limit = None;
+                    more_connections_do_not_help(&mut run);
                 }
             }
             let (held, barely) = (run.passed(), run.achieved_rate > FAR_OFF * run.rate);
@@ -270,6 +270,11 @@ impl Probing<'_> {
 fn lacks_connections(run: &Run) -> bool {
     let exhausted = run.connection_use.as_ref().is_some_and(|used| used.exhausted_seconds > 0.0);
     !run.passed() && exhausted && run.generator_limit.is_some() && !lacks_files_or_ports(run)
+}
+
+/// The bound of the connections was no limit then; whatever else the generator lacked still is.
+fn more_connections_do_not_help(run: &mut Run) {
+    run.generator_limit = run.limit_besides_connections.take();
 }
 
 /// Whether the generator could not open a connection for want of something of its own. That more of them would not help is
@@ -317,5 +322,33 @@ fn conclude(
         daily_share: pattern.daily_share,
         busiest_hour_share: pattern.busiest_hour,
         monthly_active_users: (per_hour / per_month_user.max(f64::MIN_POSITIVE)).floor(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::ConnectionUse;
+
+    /// A run whose connections were all in use, and whose generator had this limit besides.
+    fn short_of_connections(besides: Option<&str>) -> Run {
+        Run {
+            rate: 100.0,
+            errors_besides: 1,
+            generator_limit: Some("all 64 requests that may be in flight were".into()),
+            limit_besides_connections: besides.map(Into::into),
+            connection_use: Some(ConnectionUse { exhausted_seconds: 1.0, ..ConnectionUse::default() }),
+            ..Run::default()
+        }
+    }
+
+    #[test]
+    fn where_more_connections_do_not_help_another_limit_of_the_generator_stays() {
+        for besides in [Some("it sent 400 ms late at worst"), Some("its seed was used up"), None] {
+            let mut run = short_of_connections(besides);
+            assert!(lacks_connections(&run));
+            more_connections_do_not_help(&mut run);
+            assert_eq!(run.generator_limit.as_deref(), besides);
+        }
     }
 }

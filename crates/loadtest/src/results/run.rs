@@ -125,6 +125,9 @@ pub struct Run {
     /// Why the generator, and not the provider, was the limit; none where it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generator_limit: Option<String>,
+    /// The same without what `--connections` allows, for a search that has tried more of them. In no file.
+    #[serde(skip)]
+    pub limit_besides_connections: Option<String>,
     /// Each agent's part, where agents sent the requests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<AgentShare>,

@@ -61,6 +61,7 @@ pub(super) fn run(
         connection_use: Some(connection_use(&open.connections)),
         generator_lag_ms: millis(open.worst_lag),
         generator_limit: generator_limit(plan, open),
+        limit_besides_connections: limit_besides_connections(plan, open),
         timeline,
         server,
         ..begun(plan)
@@ -159,6 +160,11 @@ fn generator_limit(plan: &Plan, open: &OpenOutcome) -> Option<String> {
         .into_iter()
         .flatten()
         .next()
+}
+
+/// The same where more connections would be of no help: what else was the generator's limit.
+fn limit_besides_connections(plan: &Plan, open: &OpenOutcome) -> Option<String> {
+    [threads(plan, open), sockets(open), lag(open), seed(open)].into_iter().flatten().next()
 }
 
 fn threads(plan: &Plan, open: &OpenOutcome) -> Option<String> {
@@ -325,5 +331,18 @@ mod tests {
             relieved(&mut all);
         }
         assert_eq!(generator_limit(&plan(1), &all), None);
+    }
+
+    #[test]
+    fn what_more_connections_would_not_mend_is_known_apart() {
+        let mut short = easy(10);
+        short.connections.exhausted = Duration::from_secs(5);
+        let besides = |open: &OpenOutcome| limit_besides_connections(&plan(1), open);
+        assert_eq!(besides(&short), None);
+        short.worst_lag = Duration::from_millis(400);
+        assert!(told(&short).contains("requests that may be in flight"), "{}", told(&short));
+        assert_eq!(besides(&short).as_deref(), Some("it sent 400 ms late at worst"));
+        short.outcome.generator_cpu = Duration::from_millis(9_700);
+        assert!(besides(&short).unwrap().contains("busy 97 %"), "{:?}", besides(&short));
     }
 }

@@ -111,7 +111,7 @@ mod tests {
     use crate::report::sample;
 
     /// Members whose names are data: kinds, caches, algorithms.
-    const MAPS: [&str; 10] = [
+    const MAPS: [&str; 11] = [
         "store_mib",
         "sent_as",
         "left_out",
@@ -119,6 +119,7 @@ mod tests {
         "failure_kinds",
         "wrong_kinds",
         "unasked_kinds",
+        "besides_kinds",
         "examples",
         "caches",
         "signatures",

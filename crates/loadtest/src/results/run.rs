@@ -69,6 +69,9 @@ pub struct Run {
     pub missed: u64,
     /// Wrong answers and failures outside of the plateau.
     pub errors_besides: u64,
+    /// The same by kind; arrivals that found no free connection are `never_sent`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub besides_kinds: BTreeMap<String, u64>,
     /// Failures by kind.
     pub failure_kinds: BTreeMap<String, u64>,
     /// Wrong answers by kind.
@@ -79,7 +82,7 @@ pub struct Run {
     /// An example of a wrong answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_wrong: Option<String>,
-    /// The first failure or wrong answer of each kind.
+    /// The first failure, wrong answer or unasked answer of each kind, of the plateau where it had one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub examples: BTreeMap<String, Example>,
     /// How long all arrivals took, whatever their end; those that were given up or missed took at least so long. They

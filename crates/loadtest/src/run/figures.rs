@@ -8,7 +8,7 @@ use crate::LoadtestError;
 use crate::client::{Peer, generator_lacks};
 use crate::executor::{self, Connections, OpenOutcome};
 use crate::latency::{Latencies, millis};
-use crate::results::{ConnectionUse, Kind, Latency, Run, Second, ServerFigures, Stage, StepLatency};
+use crate::results::{ConnectionUse, Example, Kind, Latency, Run, Second, ServerFigures, Stage, StepLatency};
 use crate::tally::{OfKind, OfStep, Tally};
 
 pub(super) fn run(
@@ -44,11 +44,12 @@ pub(super) fn run(
         wrong: tally.wrong_total(),
         missed: tally.missed,
         errors_besides: outcome.warm_up_errors,
+        besides_kinds: besides_kinds(open),
         failure_kinds: counted(&tally.failures),
         wrong_kinds: counted(&tally.wrong),
         unasked_kinds: counted(&tally.unasked),
         first_wrong: tally.first_wrong(),
-        examples: tally.examples.iter().map(|(kind, example)| ((*kind).into(), example.clone())).collect(),
+        examples: examples(open),
         latency: figures(tally.whole())?,
         answers: Some(figures(tally.right_latencies())?),
         refusals: (tally.wrong_total() > 0).then(|| figures(tally.wrong_latencies())).transpose()?,
@@ -79,6 +80,33 @@ pub(super) fn begun(plan: &Plan) -> Run {
         warm_up_seconds: plan.warm_up_of_course().as_secs_f64(),
         ..Run::default()
     }
+}
+
+/// What went wrong in the warm-up and the ramps, by kind.
+fn besides_kinds(open: &OpenOutcome) -> BTreeMap<String, u64> {
+    let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
+    for tally in [&open.warm_up, &open.ramps] {
+        let counted = tally.wrong.iter().chain(&tally.failures).chain(&tally.unasked);
+        let counted = counted.map(|(kind, count)| (*kind, *count)).chain([(NEVER_SENT, tally.missed)]);
+        for (kind, count) in counted.filter(|(_, count)| *count > 0) {
+            *kinds.entry(kind.to_owned()).or_default() += count;
+        }
+    }
+    kinds
+}
+
+/// The kind of arrivals that found no connection in time.
+const NEVER_SENT: &str = "never_sent";
+
+/// The first of each kind: of the plateau, and where it had none, of the warm-up or the ramps.
+fn examples(open: &OpenOutcome) -> BTreeMap<String, Example> {
+    let mut examples = BTreeMap::new();
+    for tally in [&open.outcome.tally, &open.warm_up, &open.ramps] {
+        for (kind, example) in &tally.examples {
+            examples.entry((*kind).to_owned()).or_insert_with(|| example.clone());
+        }
+    }
+    examples
 }
 
 /// The kinds of a scenario that mixes several.
@@ -220,7 +248,6 @@ mod tests {
     use super::*;
     use crate::client::ClientError;
     use crate::executor::{Outcome, Schedule};
-    use crate::results::Example;
     use crate::scenario::{Right, Scenario};
 
     fn plan(threads: usize) -> Plan {
@@ -237,6 +264,7 @@ mod tests {
         let outcome = Outcome {
             tally,
             warm_up_errors: 0,
+            warm_up: Tally::new().unwrap(),
             elapsed: Duration::from_secs(10),
             generator_cpu: Duration::from_secs(1),
             server_cpu: None,

@@ -282,6 +282,7 @@ fn tell_run(to: &mut impl Write, run: &Run) -> std::io::Result<()> {
             tell_example(to, example)?;
         }
     }
+    tell_besides(to, run)?;
     if run.wrong_kinds.contains_key(report::LIMITED) {
         writeln!(to, "  {}", report::limits_are_on())?;
     }
@@ -295,6 +296,29 @@ fn tell_run(to: &mut impl Write, run: &Run) -> std::io::Result<()> {
     }
     if let Some(limit) = &run.generator_limit {
         writeln!(to, "  the generator was at its limit, so that the provider's is not known: {limit}")?;
+    }
+    Ok(())
+}
+
+/// What went wrong in the warm-up and the ramps, which fails a run too. Examples that were shown already are not shown again.
+fn tell_besides(to: &mut impl Write, run: &Run) -> std::io::Result<()> {
+    if run.errors_besides > 0 {
+        writeln!(
+            to,
+            "  in the warm-up or a ramp, outside of the plateau: {} went wrong",
+            run.errors_besides
+        )?;
+    }
+    let is_told = |kind: &String| {
+        [&run.wrong_kinds, &run.failure_kinds, &run.unasked_kinds]
+            .iter()
+            .any(|kinds| kinds.contains_key(kind))
+    };
+    for (kind, count) in &run.besides_kinds {
+        writeln!(to, "  {count} × {}, outside of the plateau", kind.replace('_', " "))?;
+        if let Some(example) = run.examples.get(kind).filter(|_| !is_told(kind)) {
+            tell_example(to, example)?;
+        }
     }
     Ok(())
 }
@@ -318,4 +342,38 @@ fn tell_example(to: &mut impl Write, example: &Example) -> std::io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_failed_in_the_warm_up_is_told_with_its_request_and_answer() {
+        let example = Example {
+            detail: "status 503".into(),
+            request: "GET /userinfo HTTP/1.1".into(),
+            answer: "HTTP/1.1 503 Service Unavailable".into(),
+        };
+        let run = Run {
+            name: "userinfo 100/s".into(),
+            requests: 100,
+            errors_besides: 5,
+            besides_kinds: [("status_503".to_owned(), 5)].into(),
+            examples: [("status_503".to_owned(), example)].into(),
+            ..Run::default()
+        };
+        let mut told = Vec::new();
+        tell_run(&mut told, &run).unwrap();
+        let told = String::from_utf8(told).unwrap();
+        for wanted in [
+            "userinfo 100/s: FAILED",
+            "in the warm-up or a ramp, outside of the plateau: 5 went wrong",
+            "5 × status 503",
+            "> GET /userinfo",
+            "< HTTP/1.1 503",
+        ] {
+            assert!(told.contains(wanted), "{wanted}: {told}");
+        }
+    }
 }

@@ -238,6 +238,7 @@ impl Ready {
             None => Generators::Own,
             Some(agents) => Generators::Agents(agents, Whereto::of(provider)),
         };
+        let provider = (provider, self.before.as_ref());
         let running = run_plan((plan, repeat), (provider, seed, stop, watch), generators, progress);
         tokio::pin!(running);
         loop {

@@ -151,11 +151,8 @@ impl Provider {
         if let Some(shards) = &shards {
             environment.extend(SHARDS.map(|name| (name, OsStr::new(shards))));
         }
-        let mut guard = options.guard.as_ref().map(|program| Guard::of(program, data.path())).transpose()?;
+        let guard = options.guard.as_ref().map(|program| Guard::of(program, data.path())).transpose()?;
         let server = Server::start(&options.program, ["serve"], &environment, options.log.as_deref()).await?;
-        if let Some(guard) = &mut guard {
-            guard.of_process(server.pid())?;
-        }
         Ok(Self {
             url: server.url.clone(),
             others: Vec::new(),

@@ -139,7 +139,7 @@ async fn reshard(
 }
 
 /// The provider's figures; none where it does not tell any.
-pub(super) async fn scrape(provider: &Provider) -> Result<Option<Page>, LoadtestError> {
+async fn scrape(provider: &Provider) -> Result<Option<Page>, LoadtestError> {
     match &provider.metrics {
         Some(url) => Page::fetch(url, &provider.way).await.map(Some),
         None => Ok(None),

@@ -266,6 +266,12 @@ pub struct Kind {
     /// How long they took, whatever their end.
     #[serde(flatten)]
     pub latency: Latency,
+    /// How long the right answers took, where not all were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<Latency>,
+    /// How long the wrong answers took, refusals among them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusals: Option<Latency>,
 }
 
 /// A step of what counts as one request.

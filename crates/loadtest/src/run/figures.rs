@@ -111,13 +111,19 @@ fn examples(open: &OpenOutcome) -> BTreeMap<String, Example> {
 
 /// The kinds of a scenario that mixes several.
 fn kinds(tally: &Tally) -> Vec<Kind> {
-    let kind = |of: &OfKind| Kind {
-        name: of.name.into(),
-        right: of.right.count(),
-        wrong: of.wrong.count(),
-        failures: of.failed.count(),
-        missed: of.missed.as_ref().map_or(0, Latencies::count),
-        latency: of.whole().figures(),
+    let kind = |of: &OfKind| {
+        let (wrong, failures) = (of.wrong.count(), of.failed.count());
+        let missed = of.missed.as_ref().map_or(0, Latencies::count);
+        Kind {
+            name: of.name.into(),
+            right: of.right.count(),
+            wrong,
+            failures,
+            missed,
+            latency: of.whole().figures(),
+            answers: (wrong + failures + missed > 0).then(|| of.right.figures()),
+            refusals: (wrong > 0).then(|| of.wrong.figures()),
+        }
     };
     let mut kinds: Vec<_> = tally.kinds().iter().filter(|of| !of.name.is_empty()).map(kind).collect();
     kinds.sort_by(|one, other| one.name.cmp(&other.name));
@@ -248,7 +254,7 @@ mod tests {
     use super::*;
     use crate::client::ClientError;
     use crate::executor::{Outcome, Schedule};
-    use crate::scenario::{Right, Scenario};
+    use crate::scenario::{Right, Scenario, Wrong};
 
     fn plan(threads: usize) -> Plan {
         let schedule = Schedule::constant(10.0, Duration::from_secs(10)).unwrap();
@@ -332,6 +338,23 @@ mod tests {
         let mut used_up = easy(10);
         used_up.connections.nothing_to_ask = 3;
         assert!(told(&used_up).contains("its seed was used up: 3 arrivals"), "{}", told(&used_up));
+    }
+
+    #[test]
+    fn each_kind_has_percentiles_of_its_answers_and_refusals_apart() {
+        let mut tally = Tally::new().unwrap();
+        for _ in 0..100 {
+            tally.right("valid", Duration::from_millis(2), Right::default());
+            tally.right("revoked", Duration::from_millis(2), Right::default());
+            tally.wrong("revoked", Duration::from_millis(40), &Wrong::new("sub", ""), Example::default);
+        }
+        let kinds = kinds(&tally);
+        let [revoked, valid] = kinds.as_slice() else { panic!("{kinds:?}") };
+        assert_eq!((valid.answers, valid.refusals), (None, None), "all of it is answers");
+        let p99 = |latency: Option<Latency>| latency.unwrap().p99_ms.unwrap();
+        assert!((p99(revoked.answers) - 2.0).abs() < 0.05, "{revoked:?}");
+        assert!((p99(revoked.refusals) - 40.0).abs() < 0.5, "{revoked:?}");
+        assert!((revoked.latency.p99_ms.unwrap() - 40.0).abs() < 0.5, "{revoked:?}");
     }
 
     /// Takes a limit away.

@@ -293,7 +293,7 @@ fn kind((name, of): (&&'static str, &crate::tally::OfOneKind)) -> Kind {
         wrong: of.wrong,
         failures: of.failed,
         missed: of.missed,
-        latency: Latency::default(),
+        ..Kind::default()
     }
 }
 

@@ -10,7 +10,7 @@ use crate::LoadtestError;
 use crate::client::generator_lacks;
 use crate::executor::Schedule;
 use crate::results::{Bottleneck, Capacity, Results, Run};
-use crate::run::{Group, Plan, Ready, Rule, RunOptions, Traffic, cut_short, on_a_runtime};
+use crate::run::{Group, Plan, Ready, Rule, RunOptions, Traffic, Work as _, cut_short, on_a_runtime};
 use crate::scenario::Scenario;
 use search::Search;
 
@@ -35,8 +35,9 @@ pub struct CapacityOptions {
     pub run: RunOptions,
     /// What is asked, one after the other.
     pub scenarios: Vec<Scenario>,
-    /// Shards of every kind of state, of a provider that is started.
-    pub shards: Option<u32>,
+    /// Shards of every kind of state, of a provider that is started; of several numbers each has a search and a provider of its
+    /// own. The provider's own number where there is none.
+    pub shards: Vec<u32>,
     /// Where the search begins, in requests per second.
     pub from: f64,
     /// How long each rate is tried; the limit three times as long.
@@ -106,11 +107,12 @@ pub fn capacity(
         options.plan(scenario, (options.from, options.probe), options.connections)?.check()?;
     }
     options.check_shares()?;
+    options.check_shards()?;
     options.run.watch.plan(&options.run.title, Vec::new);
     on_a_runtime(async {
         let mut results = options.run.results();
-        for &scenario in &options.scenarios {
-            let ended = search_scenario(options, scenario, (&mut results, &mut *progress)).await;
+        for search in options.searches() {
+            let ended = search_scenario(options, search, (&mut results, &mut *progress)).await;
             if cut_short(&mut results, ended)? {
                 break;
             }
@@ -120,6 +122,30 @@ pub fn capacity(
 }
 
 impl CapacityOptions {
+    /// Each scenario at each number of shards.
+    fn searches(&self) -> Vec<(Scenario, Option<u32>)> {
+        let mut numbers: Vec<_> = self.shards.iter().copied().map(Some).collect();
+        if numbers.is_empty() {
+            numbers.push(None);
+        }
+        let of = |scenario: &Scenario| numbers.iter().map(|shards| (*scenario, *shards)).collect::<Vec<_>>();
+        self.scenarios.iter().flat_map(of).collect()
+    }
+
+    /// Several numbers of shards are compared only where they make a difference.
+    fn check_shards(&self) -> Result<(), LoadtestError> {
+        let without = |scenario: &&Scenario| scenario.shards().is_none();
+        match self.scenarios.iter().find(without) {
+            Some(scenario) if self.shards.len() > 1 => {
+                let name = scenario.name();
+                let reason =
+                    format!("scenario {name} uses no shards: it has one limit, whatever their number");
+                Err(LoadtestError::Options(reason))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// What is a share lies above 0, and not above 1.
     fn check_shares(&self) -> Result<(), LoadtestError> {
         let Pattern { requests_per_day, daily_share, busiest_hour } = self.pattern;
@@ -161,19 +187,20 @@ impl CapacityOptions {
     }
 
     /// The longest that tokens are needed: more tries than a search takes.
-    fn group(&self, scenario: Scenario) -> Result<Group, LoadtestError> {
+    fn group(&self, (scenario, shards): (Scenario, Option<u32>)) -> Result<Group, LoadtestError> {
         let plan = self.plan(scenario, (self.from, self.probe * 60), self.connections)?;
-        Ok(Group { shards: self.shards, plans: vec![plan] })
+        Ok(Group { shards, plans: vec![plan] })
     }
 }
 
-/// One scenario. Whether a signal ended it early.
+/// One scenario at one number of shards. Whether a signal ended it early.
 async fn search_scenario(
     options: &CapacityOptions,
-    scenario: Scenario,
+    search: (Scenario, Option<u32>),
     (results, progress): (&mut Results, &mut (dyn Write + Send)),
 ) -> Result<bool, LoadtestError> {
-    let mut ready = options.run.ready(&options.group(scenario)?, progress).await?;
+    let scenario = search.0;
+    let mut ready = options.run.ready(&options.group(search)?, progress).await?;
     let first = results.runs.len();
     let searching = async {
         results.provider = ready.description().await?;

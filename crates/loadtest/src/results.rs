@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use agents::AgentShare;
-pub use capacity::{Bottleneck, Capacity};
+pub use capacity::{Bottleneck, Capacity, Gain, gains};
 pub use day::{Day, Journey, Storm};
 pub use replayed::Replayed;
 pub(crate) use run::is_zero;

@@ -144,7 +144,7 @@ pub(crate) fn search_options(target: RunningTarget, connections: usize) -> Capac
     CapacityOptions {
         run: options_for(target, Vec::new()),
         scenarios: vec![Scenario::Userinfo],
-        shards: None,
+        shards: Vec::new(),
         from: 100.0,
         probe: Duration::from_millis(600),
         precision: 0.5,

@@ -9,7 +9,7 @@ use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use symbolon_loadtest::LoadtestError;
 use symbolon_loadtest::gate::{self, Gate, Pairing, Tolerance};
 use symbolon_loadtest::report;
-use symbolon_loadtest::results::{Capacity, Example, Latency, Results, Run, VERSION};
+use symbolon_loadtest::results::{Capacity, Example, Gain, Latency, Results, Run, VERSION, gains};
 
 use crate::command::CommandError;
 
@@ -233,11 +233,36 @@ fn tell(results: &Results) -> Result<(), CommandError> {
     for capacity in &results.capacities {
         tell_capacity(&mut to, capacity)?;
     }
+    for gain in gains(&results.capacities) {
+        tell_gain(&mut to, &gain)?;
+    }
     Ok(())
 }
 
+/// What more shards brought, as far as both limits say.
+fn tell_gain(to: &mut impl Write, gain: &Gain<'_>) -> std::io::Result<()> {
+    let Gain { scenario, shards: (fewer, more), between } = gain;
+    let told = match between {
+        None => "what they bring is not known, because one of the limits was not found".to_owned(),
+        Some((least, most)) => {
+            let between = format!("between {:+.0} % and {:+.0} %", 100.0 * least, 100.0 * most);
+            if *least < 0.0 && *most > 0.0 {
+                format!("{between}, so that no difference is known")
+            } else {
+                between
+            }
+        }
+    };
+    writeln!(to, "{scenario}: {more} shards beside {fewer}: {told}")
+}
+
 fn tell_capacity(to: &mut impl Write, capacity: &Capacity) -> std::io::Result<()> {
-    let Capacity { scenario, limit, normal, peak, evidence, .. } = capacity;
+    let Capacity { scenario, shards, limit, normal, peak, evidence, .. } = capacity;
+    let scenario = match shards {
+        None => scenario.clone(),
+        Some(1) => format!("{scenario}, 1 shard"),
+        Some(shards) => format!("{scenario}, {shards} shards"),
+    };
     if *limit <= 0.0 {
         return writeln!(to, "{scenario}: no rate held that was tried");
     }
@@ -347,6 +372,20 @@ fn tell_example(to: &mut impl Write, example: &Example) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_gain_that_may_be_none_is_called_so() {
+        let told = |between| {
+            let mut told = Vec::new();
+            tell_gain(&mut told, &Gain { scenario: "silent", shards: (1, 8), between }).unwrap();
+            String::from_utf8(told).unwrap()
+        };
+        assert_eq!(told(Some((0.1, 0.25))), "silent: 8 shards beside 1: between +10 % and +25 %\n");
+        assert!(
+            told(Some((-0.04, 0.05))).ends_with("between -4 % and +5 %, so that no difference is known\n")
+        );
+        assert!(told(None).contains("is not known"));
+    }
 
     #[test]
     fn what_failed_in_the_warm_up_is_told_with_its_request_and_answer() {

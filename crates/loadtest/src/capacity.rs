@@ -10,7 +10,7 @@ use crate::LoadtestError;
 use crate::client::generator_lacks;
 use crate::executor::Schedule;
 use crate::results::{Bottleneck, Capacity, Results, Run};
-use crate::run::{Group, Plan, Ready, Rule, RunOptions, Traffic, cut_short, on_a_runtime};
+use crate::run::{Group, Plan, Ready, Rule, RunOptions, Traffic, Work as _, cut_short, on_a_runtime};
 use crate::scenario::Scenario;
 use search::Search;
 
@@ -35,8 +35,9 @@ pub struct CapacityOptions {
     pub run: RunOptions,
     /// What is asked, one after the other.
     pub scenarios: Vec<Scenario>,
-    /// Shards of every kind of state, of a provider that is started.
-    pub shards: Option<u32>,
+    /// Shards of every kind of state, of a provider that is started; of several numbers each has a search and a provider of its
+    /// own. The provider's own number where there is none.
+    pub shards: Vec<u32>,
     /// Where the search begins, in requests per second.
     pub from: f64,
     /// How long each rate is tried; the limit three times as long.
@@ -106,11 +107,12 @@ pub fn capacity(
         options.plan(scenario, (options.from, options.probe), options.connections)?.check()?;
     }
     options.check_shares()?;
+    options.check_shards()?;
     options.run.watch.plan(&options.run.title, Vec::new);
     on_a_runtime(async {
         let mut results = options.run.results();
-        for &scenario in &options.scenarios {
-            let ended = search_scenario(options, scenario, (&mut results, &mut *progress)).await;
+        for search in options.searches() {
+            let ended = search_scenario(options, search, (&mut results, &mut *progress)).await;
             if cut_short(&mut results, ended)? {
                 break;
             }
@@ -120,6 +122,30 @@ pub fn capacity(
 }
 
 impl CapacityOptions {
+    /// Each scenario at each number of shards.
+    fn searches(&self) -> Vec<(Scenario, Option<u32>)> {
+        let mut numbers: Vec<_> = self.shards.iter().copied().map(Some).collect();
+        if numbers.is_empty() {
+            numbers.push(None);
+        }
+        let of = |scenario: &Scenario| numbers.iter().map(|shards| (*scenario, *shards)).collect::<Vec<_>>();
+        self.scenarios.iter().flat_map(of).collect()
+    }
+
+    /// Several numbers of shards are compared only where they make a difference.
+    fn check_shards(&self) -> Result<(), LoadtestError> {
+        let without = |scenario: &&Scenario| scenario.shards().is_none();
+        match self.scenarios.iter().find(without) {
+            Some(scenario) if self.shards.len() > 1 => {
+                let name = scenario.name();
+                let reason =
+                    format!("scenario {name} uses no shards: it has one limit, whatever their number");
+                Err(LoadtestError::Options(reason))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// What is a share lies above 0, and not above 1.
     fn check_shares(&self) -> Result<(), LoadtestError> {
         let Pattern { requests_per_day, daily_share, busiest_hour } = self.pattern;
@@ -161,19 +187,20 @@ impl CapacityOptions {
     }
 
     /// The longest that tokens are needed: more tries than a search takes.
-    fn group(&self, scenario: Scenario) -> Result<Group, LoadtestError> {
+    fn group(&self, (scenario, shards): (Scenario, Option<u32>)) -> Result<Group, LoadtestError> {
         let plan = self.plan(scenario, (self.from, self.probe * 60), self.connections)?;
-        Ok(Group { shards: self.shards, plans: vec![plan] })
+        Ok(Group { shards, plans: vec![plan] })
     }
 }
 
-/// One scenario. Whether a signal ended it early.
+/// One scenario at one number of shards. Whether a signal ended it early.
 async fn search_scenario(
     options: &CapacityOptions,
-    scenario: Scenario,
+    search: (Scenario, Option<u32>),
     (results, progress): (&mut Results, &mut (dyn Write + Send)),
 ) -> Result<bool, LoadtestError> {
-    let mut ready = options.run.ready(&options.group(scenario)?, progress).await?;
+    let scenario = search.0;
+    let mut ready = options.run.ready(&options.group(search)?, progress).await?;
     let first = results.runs.len();
     let searching = async {
         results.provider = ready.description().await?;
@@ -244,7 +271,7 @@ impl Probing<'_> {
                 run = self.run(rate, self.options.probe).await?;
                 if !run.passed() && run.achieved_rate < HELPED * before && !lacks_files_or_ports(&run) {
                     self.connections /= 2;
-                    run.generator_limit = None;
+                    more_connections_do_not_help(&mut run);
                 }
             }
             let (held, barely) = (run.passed(), run.achieved_rate > FAR_OFF * run.rate);
@@ -270,6 +297,11 @@ impl Probing<'_> {
 fn lacks_connections(run: &Run) -> bool {
     let exhausted = run.connection_use.as_ref().is_some_and(|used| used.exhausted_seconds > 0.0);
     !run.passed() && exhausted && run.generator_limit.is_some() && !lacks_files_or_ports(run)
+}
+
+/// The bound of the connections was no limit then; whatever else the generator lacked still is.
+fn more_connections_do_not_help(run: &mut Run) {
+    run.generator_limit = run.limit_besides_connections.take();
 }
 
 /// Whether the generator could not open a connection for want of something of its own. That more of them would not help is
@@ -317,5 +349,33 @@ fn conclude(
         daily_share: pattern.daily_share,
         busiest_hour_share: pattern.busiest_hour,
         monthly_active_users: (per_hour / per_month_user.max(f64::MIN_POSITIVE)).floor(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::ConnectionUse;
+
+    /// A run whose connections were all in use, and whose generator had this limit besides.
+    fn short_of_connections(besides: Option<&str>) -> Run {
+        Run {
+            rate: 100.0,
+            errors_besides: 1,
+            generator_limit: Some("all 64 requests that may be in flight were".into()),
+            limit_besides_connections: besides.map(Into::into),
+            connection_use: Some(ConnectionUse { exhausted_seconds: 1.0, ..ConnectionUse::default() }),
+            ..Run::default()
+        }
+    }
+
+    #[test]
+    fn where_more_connections_do_not_help_another_limit_of_the_generator_stays() {
+        for besides in [Some("it sent 400 ms late at worst"), Some("its seed was used up"), None] {
+            let mut run = short_of_connections(besides);
+            assert!(lacks_connections(&run));
+            more_connections_do_not_help(&mut run);
+            assert_eq!(run.generator_limit.as_deref(), besides);
+        }
     }
 }

@@ -83,9 +83,9 @@ impl Connection {
         }
     }
 
-    /// What came without a request since this was asked last. HTTP/2 says itself which request an answer belongs to
+    /// What came without a request since this was asked last, with its bytes. HTTP/2 says itself which request an answer belongs to
     /// (RFC 9113 5.1), and has none.
-    pub fn take_unasked(&mut self) -> Option<Unasked> {
+    pub fn take_unasked(&mut self) -> Option<(Unasked, &[u8])> {
         match &mut self.0 {
             Inner::Http1(connection) => connection.take_unasked(),
             Inner::Http2(_) => None,

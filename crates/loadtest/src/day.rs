@@ -24,7 +24,7 @@ pub use metrics::{MeasuredMix, measured_mix};
 pub use preset::{preset, presets};
 
 use crate::LoadtestError;
-use crate::run::{Group, Plan, Rule, Traffic};
+use crate::run::{AbortRule, Group, Plan, Rule, Traffic};
 use crate::scenario::Scenario;
 use crate::suite::Time;
 
@@ -44,6 +44,8 @@ pub struct Changes {
     pub mix: Option<BTreeMap<Scenario, u32>>,
     /// Threads of the generator.
     pub threads: Option<usize>,
+    /// What ends the run at once, besides what the file says.
+    pub abort_on: Vec<AbortRule>,
 }
 
 impl Day {
@@ -100,6 +102,7 @@ impl Day {
         }
         form.mix = changes.mix.unwrap_or_else(|| std::mem::take(&mut form.mix));
         form.threads = changes.threads.or(form.threads);
+        form.abort_on.extend(changes.abort_on);
         self.plan()?;
         Ok(self)
     }
@@ -135,6 +138,7 @@ impl Day {
         plan.connections = form.connections.unwrap_or(plan.connections);
         plan.threads = form.threads.unwrap_or(plan.threads);
         plan.thresholds = Rule::with_usual(form.thresholds.iter().cloned());
+        plan.abort_on.clone_from(&form.abort_on);
         plan.check()?;
         Ok(plan)
     }

@@ -117,6 +117,8 @@ pub struct Outcome {
     pub tally: Tally,
     /// What went wrong outside of the measured phase, in counts; zero in a clean run.
     pub warm_up_errors: u64,
+    /// What was counted in the warm-up of a closed run. An open run has it beside its ramps.
+    pub warm_up: Tally,
     /// How long the measured phase took, until its last answer.
     pub elapsed: Duration,
     /// The generator's own CPU time in the measured phase.
@@ -132,6 +134,7 @@ impl Outcome {
     pub(crate) fn go_on(&mut self, later: Self) {
         self.tally.merge(later.tally);
         self.warm_up_errors += later.warm_up_errors;
+        self.warm_up.merge(later.warm_up);
         self.elapsed += later.elapsed;
         self.generator_cpu += later.generator_cpu;
         self.server_cpu = self.server_cpu.zip(later.server_cpu).map(|(own, later)| own + later);

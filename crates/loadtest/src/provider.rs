@@ -29,7 +29,8 @@ pub struct RunningTarget {
     pub admin_secret: Option<SecretString>,
     /// Its process, where it is on this machine.
     pub pid: Option<u32>,
-    /// Where its figures are, for instance `http://127.0.0.1:9090/metrics`.
+    /// Where its figures are, for instance `http://127.0.0.1:9090/metrics`. Of several nodes it is only read there what they run
+    /// with: the figures are one node's.
     pub metrics: Option<String>,
 }
 
@@ -87,6 +88,8 @@ pub(crate) struct Provider {
     pub(crate) secret: Option<SecretString>,
     pub(crate) pid: Option<u32>,
     pub(crate) metrics: Option<String>,
+    /// Where it says what it is and what it runs with.
+    pub(crate) about: Option<String>,
     pub(crate) way: Way,
     pub(crate) notes: PathBuf,
     admin_url: Option<String>,
@@ -109,7 +112,8 @@ impl Provider {
                 others: target.others.clone(),
                 secret: target.admin_secret.as_ref().map(copy),
                 pid: target.pid,
-                metrics: target.metrics.clone(),
+                metrics: target.metrics.clone().filter(|_| target.others.is_empty()),
+                about: target.metrics.clone(),
                 way: options.way.clone(),
                 notes: options.notes.clone(),
                 admin_url: target.admin_url.clone(),
@@ -151,16 +155,14 @@ impl Provider {
         if let Some(shards) = &shards {
             environment.extend(SHARDS.map(|name| (name, OsStr::new(shards))));
         }
-        let mut guard = options.guard.as_ref().map(|program| Guard::of(program, data.path())).transpose()?;
+        let guard = options.guard.as_ref().map(|program| Guard::of(program, data.path())).transpose()?;
         let server = Server::start(&options.program, ["serve"], &environment, options.log.as_deref()).await?;
-        if let Some(guard) = &mut guard {
-            guard.of_process(server.pid())?;
-        }
         Ok(Self {
             url: server.url.clone(),
             others: Vec::new(),
             pid: Some(server.pid()),
             secret: Some(secret),
+            about: Some(metrics.clone()),
             metrics: Some(metrics),
             way: options.way.clone(),
             notes: options.notes.clone(),

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub use agents::AgentShare;
 pub(crate) use busy::Waited;
-pub use capacity::{Bottleneck, Capacity};
+pub use capacity::{Bottleneck, Capacity, Gain, gains};
 pub use day::{Day, Journey, Storm};
 pub use replayed::Replayed;
 pub(crate) use run::is_zero;
@@ -113,7 +113,7 @@ mod tests {
     use crate::report::sample;
 
     /// Members whose names are data: kinds, caches, algorithms.
-    const MAPS: [&str; 10] = [
+    const MAPS: [&str; 11] = [
         "store_mib",
         "sent_as",
         "left_out",
@@ -121,6 +121,7 @@ mod tests {
         "failure_kinds",
         "wrong_kinds",
         "unasked_kinds",
+        "besides_kinds",
         "examples",
         "caches",
         "signatures",

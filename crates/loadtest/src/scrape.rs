@@ -49,6 +49,14 @@ impl Page {
         Some(format!("Symbolon {}", build.labels.get("version")?))
     }
 
+    /// What the process runs with, by name, as far as it says so.
+    pub(crate) fn environment(&self) -> Vec<(String, String)> {
+        let Some(info) = self.of("symbolon_configuration_info").next() else { return Vec::new() };
+        let told = [("Store", "store"), ("Rate limits", "rate_limits"), ("Test endpoints", "test_endpoints")];
+        let read = |(name, label): (&str, &str)| Some((name.to_owned(), info.labels.get(label)?.clone()));
+        told.into_iter().filter_map(read).collect()
+    }
+
     /// The sum of all samples of this name; none where there is none.
     pub(crate) fn gauge(&self, name: &str) -> Option<f64> {
         self.of(name).map(|sample| sample.value).reduce(|sum, value| sum + value)
@@ -318,6 +326,18 @@ mod tests {
         let told = [("database log", 1.0), ("records of kind challenge", 0.0), ("records of kind code", 2.0)];
         assert_eq!(page.stores(), told.map(|(name, mib)| (name.to_owned(), mib)).into());
         assert_eq!((page.gauge("process_open_fds"), page.gauge("process_max_fds")), (Some(31.0), None));
+    }
+
+    #[test]
+    fn what_the_process_runs_with_is_read_where_it_is_told() {
+        let text =
+            "symbolon_configuration_info{store=\"cluster\",rate_limits=\"on\",test_endpoints=\"off\"} 1\n";
+        let told = [("Store", "cluster"), ("Rate limits", "on"), ("Test endpoints", "off")];
+        assert_eq!(
+            Page::parse(text).environment(),
+            told.map(|(name, what)| (name.to_owned(), what.to_owned()))
+        );
+        assert!(page(1, 1).environment().is_empty());
     }
 
     #[test]

@@ -172,6 +172,10 @@ mod tests {
             ("speed = 1", "unknown field `speed`"),
             ("rate = 1\nduration = \"5s\"\nthresholds = [\"speed<1\"]", "p99_ms"),
             ("rate = 1\nduration = \"5s\"\nconnections = 0", "needs a connection"),
+            (
+                "rate = 1\nduration = \"5s\"\nonly_thresholds = true",
+                "run 1 (silent): only_thresholds = true goes with thresholds",
+            ),
             ("rate = 1\nduration = \"5s\"\nabort_on = [\"speed>1\"]", "p99_ms"),
         ] {
             let told = one(rest).err().unwrap();

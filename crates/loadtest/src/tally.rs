@@ -33,7 +33,7 @@ pub struct Tally {
     pub signatures: u64,
     /// Requests over HTTP: one of those that are counted may be several.
     pub exchanges: u64,
-    /// The first wrong answer or failure of each kind.
+    /// The first wrong answer, failure or unasked answer of each kind.
     pub examples: BTreeMap<&'static str, Example>,
     /// By kind of request; one of them in most scenarios.
     requests: Vec<OfKind>,
@@ -234,9 +234,10 @@ impl Tally {
         }
     }
 
-    /// Counts an answer that nobody had asked for.
-    pub fn unasked(&mut self, kind: &'static str) {
+    /// Counts an answer that nobody had asked for. `example` is asked of the first only.
+    pub fn unasked(&mut self, kind: &'static str, example: impl FnOnce() -> Example) {
         *self.unasked.entry(kind).or_default() += 1;
+        self.examples.entry(kind).or_insert_with(example);
         if let Some(unseen) = &mut self.unseen {
             unseen.errors += 1;
         }
@@ -409,7 +410,10 @@ mod tests {
         tally.wrong("", MS, &wrong, || panic!("there is an example"));
         assert_eq!((tally.requests(), tally.wrong_total(), tally.failures_total()), (4, 2, 1));
         assert_eq!(tally.examples["sub"].detail, "another user");
-        for spoil in [|tally: &mut Tally| tally.missed("", MS), |tally: &mut Tally| tally.unasked("stray")] {
+        for spoil in [
+            |tally: &mut Tally| tally.missed("", MS),
+            |tally: &mut Tally| tally.unasked("stray", Example::default),
+        ] {
             let mut tally = Tally::new().unwrap();
             tally.right("", MS, Right::default());
             spoil(&mut tally);

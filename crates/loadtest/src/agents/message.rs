@@ -13,7 +13,7 @@ use crate::seed::{Code, Family};
 use crate::tally::{GeneratorNow, Tally, TallyParts};
 
 /// The version of all of this. Both sides must have the same.
-pub(super) const PROTOCOL: u32 = 1;
+pub(super) const PROTOCOL: u32 = 2;
 
 /// This program's version, to be told.
 pub(super) const SOFTWARE: &str = env!("CARGO_PKG_VERSION");
@@ -188,7 +188,8 @@ pub(super) struct Done {
     cpu: Duration,
     worst_lag: Duration,
     connections: Connections,
-    warm_up_errors: u64,
+    /// Of a closed load, which has no phase for it.
+    warm_up: TallyParts,
     /// The refresh-token families with their newest tokens.
     pub(super) families: Vec<Family>,
 }
@@ -207,7 +208,7 @@ impl Done {
             cpu: counted.cpu,
             worst_lag: counted.worst_lag,
             connections: counted.connections.clone(),
-            warm_up_errors: counted.warm_up_errors,
+            warm_up: TallyParts::from(&counted.warm_up),
             families,
         }
     }
@@ -220,7 +221,7 @@ impl Done {
             cpu: self.cpu,
             worst_lag: self.worst_lag,
             connections: self.connections,
-            warm_up_errors: self.warm_up_errors,
+            warm_up: self.warm_up.tally()?,
         })
     }
 }

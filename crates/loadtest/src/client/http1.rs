@@ -5,6 +5,7 @@
 
 use std::future::poll_fn;
 use std::io;
+use std::ops::Range;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
@@ -34,6 +35,14 @@ impl Unasked {
             Self::Idle => "answer_to_nobody",
         }
     }
+
+    /// What was wrong about it.
+    pub(crate) const fn detail(self) -> &'static str {
+        match self {
+            Self::Second => "more came than the answer to the request",
+            Self::Idle => "it came on a connection on which nothing was asked",
+        }
+    }
 }
 
 /// The free space that a read begins with.
@@ -47,7 +56,8 @@ pub(super) struct Http1 {
     parser: Parser,
     alarm: Alarm,
     reusable: bool,
-    unasked: Option<Unasked>,
+    /// With its place in the buffer.
+    unasked: Option<(Unasked, Range<usize>)>,
 }
 
 impl Http1 {
@@ -64,8 +74,9 @@ impl Http1 {
     }
 
     /// Bytes that came without a request, since this was asked last.
-    pub(super) fn take_unasked(&mut self) -> Option<Unasked> {
-        self.unasked.take()
+    pub(super) fn take_unasked(&mut self) -> Option<(Unasked, &[u8])> {
+        let (unasked, place) = self.unasked.take()?;
+        Some((unasked, self.buffer.get(place).unwrap_or_default()))
     }
 
     /// No failure so far, no `Connection: close` (RFC 9112 9.6), and no end while nothing was asked: a server may close
@@ -76,8 +87,9 @@ impl Http1 {
             let mut cx = Context::from_waker(Waker::noop());
             let mut room = ReadBuf::new(self.buffer.as_mut_slice());
             self.reusable = Pin::new(&mut self.transport).poll_read(&mut cx, &mut room).is_pending();
-            if !room.filled().is_empty() {
-                self.unasked = Some(Unasked::Idle);
+            let came = room.filled().len();
+            if came > 0 {
+                self.unasked = Some((Unasked::Idle, 0..came));
             }
         }
         self.reusable
@@ -92,7 +104,7 @@ impl Http1 {
         poll_fn(|cx| self.poll_exchange(cx, &mut sending, started)).await?;
         let more = self.filled > self.parser.end();
         if more {
-            self.unasked = Some(Unasked::Second);
+            self.unasked = Some((Unasked::Second, self.parser.end()..self.filled));
         }
         // An answer that came before the whole request was taken leaves the connection out of step, and so does what
         // comes after an answer.

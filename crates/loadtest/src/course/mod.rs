@@ -21,6 +21,8 @@ const NOT_A_SECOND: f64 = 0.05;
 #[derive(Clone, Debug)]
 pub struct Course {
     rows: Vec<Row>,
+    /// Rows at most.
+    most: usize,
     /// Seconds to a row.
     width: u32,
     /// What was recorded last reaches to here.
@@ -57,7 +59,12 @@ impl Default for Course {
 impl Course {
     /// Nothing recorded yet.
     pub fn new() -> Self {
-        Self { rows: Vec::new(), width: 1, told: Duration::ZERO, answered: 0, errors: 0 }
+        Self::of_rows(ROWS)
+    }
+
+    /// The same of so many rows at most.
+    pub(crate) fn of_rows(most: usize) -> Self {
+        Self { rows: Vec::new(), most, width: 1, told: Duration::ZERO, answered: 0, errors: 0 }
     }
 
     /// Adds what was counted from the last call until `now`, a time since the start, and the CPU time that the provider used
@@ -109,6 +116,16 @@ impl Course {
         self.rows.iter().map(Row::second).collect()
     }
 
+    /// How many rows there are, and how many seconds a whole one covers.
+    pub(crate) fn size(&self) -> (usize, u32) {
+        (self.rows.len(), self.width)
+    }
+
+    /// The last row, which may still grow.
+    pub(crate) fn last(&self) -> Option<Second> {
+        self.rows.last().map(Row::second)
+    }
+
     fn push(&mut self, row: Row) {
         let window = self.window(&row);
         match self.rows.last_mut() {
@@ -117,7 +134,7 @@ impl Course {
             }
             _ => self.rows.push(row),
         }
-        while self.rows.len() > ROWS {
+        while self.rows.len() > self.most {
             self.width = self.width.saturating_mul(2);
             self.join_neighbours();
         }
@@ -130,7 +147,7 @@ impl Course {
 
     fn join_neighbours(&mut self) {
         let rows = std::mem::take(&mut self.rows);
-        let mut joined: Vec<Row> = Vec::with_capacity(ROWS + 1);
+        let mut joined: Vec<Row> = Vec::with_capacity(self.most + 1);
         for row in rows {
             let window = self.window(&row);
             match joined.last_mut() {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use symbolon_crypto::Algorithm;
 
 use super::curve::{Point, TimeOfDay};
-use crate::run::Rule;
+use crate::run::{AbortRule, Rule};
 use crate::scenario::{Scenario, Think};
 use crate::suite::{StageForm, Time};
 
@@ -52,6 +52,9 @@ pub(super) struct Form {
     /// What must hold of one scenario.
     #[serde(default, rename = "limit")]
     pub(super) limits: Vec<LimitForm>,
+    /// What ends the day at once.
+    #[serde(default)]
+    pub(super) abort_on: Vec<AbortRule>,
     /// Load before all of that, which is not measured.
     pub(super) warm_up: Option<Time>,
     /// Requests in flight at most.

@@ -71,6 +71,7 @@ fn it_is_run_otherwise_where_somebody_says_so() {
         scale: Some(2.0),
         mix: Some([(Scenario::Exchange, 1)].into()),
         threads: Some(2),
+        abort_on: vec!["failure_share>0.5 for 10s".parse().unwrap()],
     };
     let day = Day::parse(EXAMPLE).unwrap().changed(changes).unwrap();
     let mixture = mixture(&day);
@@ -79,7 +80,8 @@ fn it_is_run_otherwise_where_somebody_says_so() {
     let Stream::Even { begins, count, .. } = mixture.streams[2] else { panic!("{:?}", mixture.streams) };
     // Twice as much of it in half the time.
     assert_eq!((begins, count), (Duration::from_secs(1), 8));
-    assert_eq!(day.plan().unwrap().threads, 2);
+    let plan = day.plan().unwrap();
+    assert_eq!((plan.threads, plan.abort_on.len()), (2, 1));
     let of_scale = |scale: f64| Changes { scale: Some(scale), ..Changes::default() };
     assert!(Day::parse(EXAMPLE).unwrap().changed(of_scale(0.0)).is_err());
 }

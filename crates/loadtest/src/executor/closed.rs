@@ -161,7 +161,7 @@ impl Phases {
 
 struct Part {
     tally: Tally,
-    warm_up_errors: u64,
+    warm_up: Tally,
     cpu: Duration,
     visitors: Visitors,
 }
@@ -172,7 +172,7 @@ fn gather(parts: Vec<Part>) -> Result<(Counted, Visitors), LoadtestError> {
         if let Some(tally) = counted.phases.get_mut(MEASURED) {
             tally.merge(part.tally);
         }
-        counted.warm_up_errors += part.warm_up_errors;
+        counted.warm_up.merge(part.warm_up);
         counted.cpu += part.cpu;
         visitors.extend(part.visitors);
     }
@@ -185,12 +185,12 @@ fn run_thread(options: &Closed, phases: &Phases, hand: (usize, Visitors)) -> Res
     phases.barrier.wait();
     phases.barrier.wait();
     let prepared = connected.and_then(|(runtime, workers)| {
-        let (workers, errors) = runtime.block_on(warm_up(options, workers))?;
-        Ok((runtime, workers, errors))
+        let (workers, tally) = runtime.block_on(warm_up(options, workers))?;
+        Ok((runtime, workers, tally))
     });
     phases.barrier.wait();
     phases.barrier.wait();
-    let measured = prepared.and_then(|(runtime, workers, warm_up_errors)| {
+    let measured = prepared.and_then(|(runtime, workers, warm_up)| {
         let (began, cpu) = (clock::now(), clock::thread_cpu());
         let end = match options.until {
             Until::Elapsed(elapsed) => Some(began + elapsed),
@@ -199,7 +199,7 @@ fn run_thread(options: &Closed, phases: &Phases, hand: (usize, Visitors)) -> Res
         let (workers, tally) = runtime.block_on(phase(options, workers, end, Some(phases)))?;
         let cpu = clock::thread_cpu().saturating_sub(cpu);
         let visitors = workers.into_iter().map(|worker| worker.visitor).collect();
-        Ok(Part { tally, warm_up_errors, cpu, visitors })
+        Ok(Part { tally, warm_up, cpu, visitors })
     });
     phases.done.fetch_add(1, Ordering::Relaxed);
     phases.barrier.wait();
@@ -217,14 +217,13 @@ fn connect(
     Ok((runtime, workers))
 }
 
-/// Load that is not counted; what went wrong in it.
-async fn warm_up(options: &Closed, workers: Vec<Worker>) -> Result<(Vec<Worker>, u64), LoadtestError> {
+/// Load before what is measured, and what was counted in it.
+async fn warm_up(options: &Closed, workers: Vec<Worker>) -> Result<(Vec<Worker>, Tally), LoadtestError> {
     let warm_up = options.load.warm_up;
     if warm_up.is_zero() {
-        return Ok((workers, 0));
+        return Ok((workers, new_tally()?));
     }
-    let (workers, tally) = phase(options, workers, Some(clock::now() + warm_up), None).await?;
-    Ok((workers, tally.errors()))
+    phase(options, workers, Some(clock::now() + warm_up), None).await
 }
 
 /// Lets every worker go until the end, or until the budget is spent, and waits for all of them.

@@ -58,8 +58,8 @@ pub(crate) struct Counted {
     pub(crate) worst_lag: Duration,
     /// How the connections were used.
     pub(crate) connections: Connections,
-    /// What went wrong in the warm-up of a closed run, which has no phase of its own.
-    pub(crate) warm_up_errors: u64,
+    /// The warm-up of a closed run, which has no phase of its own.
+    pub(crate) warm_up: Tally,
 }
 
 /// Where the measured phases begin in [`Counted::phases`]. A closed run counts everything in the first of them.
@@ -84,7 +84,7 @@ impl Counted {
             cpu: Duration::ZERO,
             worst_lag: Duration::ZERO,
             connections: Connections::default(),
-            warm_up_errors: 0,
+            warm_up: new_tally()?,
         })
     }
 
@@ -100,7 +100,7 @@ impl Counted {
         self.cpu += other.cpu;
         self.worst_lag = self.worst_lag.max(other.worst_lag);
         self.connections.add(other.connections);
-        self.warm_up_errors += other.warm_up_errors;
+        self.warm_up.merge(other.warm_up);
     }
 
     /// What the generator was doing when all was over.
@@ -196,7 +196,8 @@ pub(crate) fn closed_outcome(
 ) -> Result<Outcome, LoadtestError> {
     let mut outcome = plateau.outcome(visitors)?;
     counted.phases.into_iter().for_each(|tally| outcome.tally.merge(tally));
-    (outcome.warm_up_errors, outcome.generator_cpu) = (counted.warm_up_errors, counted.cpu);
+    outcome.warm_up_errors = counted.warm_up.errors();
+    (outcome.warm_up, outcome.generator_cpu) = (counted.warm_up, counted.cpu);
     Ok(outcome)
 }
 
@@ -206,6 +207,7 @@ impl Plateau {
         Ok(Outcome {
             tally: new_tally()?,
             warm_up_errors: 0,
+            warm_up: new_tally()?,
             elapsed: self.elapsed,
             generator_cpu: Duration::ZERO,
             server_cpu: self.server_cpu,

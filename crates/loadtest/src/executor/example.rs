@@ -1,6 +1,6 @@
 //! A request and its answer for the report, without what would let somebody in.
 
-use crate::client::Response;
+use crate::client::{Response, Unasked};
 use crate::results::Example;
 
 /// More of a request or an answer is left out.
@@ -21,6 +21,15 @@ pub(super) fn of(request: &[u8], response: Option<&Response<'_>>, detail: String
         shown(&text)
     });
     Example { detail, request: shown(&String::from_utf8_lossy(request)), answer }
+}
+
+/// What came without being asked for; `request` is what was sent before a second answer.
+pub(super) fn of_unasked(unasked: Unasked, request: &[u8], came: &[u8]) -> Example {
+    let request = match unasked {
+        Unasked::Second => shown(&String::from_utf8_lossy(request)),
+        Unasked::Idle => String::new(),
+    };
+    Example { detail: unasked.detail().into(), request, answer: shown(&String::from_utf8_lossy(came)) }
 }
 
 /// The text with everything that may be a secret shortened.

@@ -95,9 +95,10 @@ impl Connections {
 impl OpenOutcome {
     /// The same of a closed run, which has no arrivals to miss and so many connections all the time.
     pub(crate) fn closed(
-        outcome: Outcome,
+        mut outcome: Outcome,
         (connections, open): (usize, usize),
     ) -> Result<Self, LoadtestError> {
+        let warm_up = std::mem::replace(&mut outcome.warm_up, new_tally()?);
         let arrivals = outcome.tally.requests();
         let achieved_rate = outcome.rate();
         Ok(Self {
@@ -112,7 +113,7 @@ impl OpenOutcome {
                 most_in_use: connections,
                 ..Connections::default()
             },
-            warm_up: new_tally()?,
+            warm_up,
             ramps: new_tally()?,
             thirds: Vec::new(),
             journeys: Vec::new(),

@@ -142,8 +142,9 @@ impl Worker {
     }
 
     fn count_unasked(&mut self, tally: &Mutex<Tally>) {
-        if let Some(unasked) = self.connection.take_unasked() {
-            locked(tally, |tally| tally.unasked(unasked.kind()));
+        if let Some((unasked, came)) = self.connection.take_unasked() {
+            let example = || example::of_unasked(unasked, &self.request, came);
+            locked(tally, |tally| tally.unasked(unasked.kind(), example));
         }
     }
 

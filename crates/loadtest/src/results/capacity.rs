@@ -45,6 +45,41 @@ impl Capacity {
     }
 }
 
+/// What more shards brought, beside the next smaller number of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gain<'a> {
+    /// The scenario.
+    pub scenario: &'a str,
+    /// The smaller number of shards, and the greater one.
+    pub shards: (u32, u32),
+    /// Between which shares the limit rose, or fell below 0. Each limit lies somewhere from the rate that held to the one that did
+    /// not. None where one of the limits is the generator's, or no rate failed.
+    pub between: Option<(f64, f64)>,
+}
+
+/// What more shards brought, for each scenario that was searched with several numbers of them.
+pub fn gains(capacities: &[Capacity]) -> Vec<Gain<'_>> {
+    let gain = |now: &Capacity| {
+        let before = next_smaller(capacities, now)?;
+        let bounds = |of: &Capacity| Some((of.limit, of.failing?)).filter(|_| of.is_claimed());
+        let between = bounds(before).zip(bounds(now));
+        Some(Gain {
+            scenario: before.scenario.as_str(),
+            shards: before.shards.zip(now.shards)?,
+            between: between.map(|((held, failed), now)| (now.0 / failed - 1.0, now.1 / held - 1.0)),
+        })
+    };
+    capacities.iter().filter_map(gain).collect()
+}
+
+/// The same scenario at the next smaller number of shards.
+fn next_smaller<'a>(capacities: &'a [Capacity], than: &Capacity) -> Option<&'a Capacity> {
+    let others = capacities.iter().filter(|other| other.scenario == than.scenario);
+    others
+        .filter(|other| other.shards.is_some() && other.shards < than.shards)
+        .max_by_key(|other| other.shards)
+}
+
 /// What keeps a provider from more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -72,5 +107,36 @@ impl Bottleneck {
     /// Whether the generator was at its limit, so that nothing is known of the provider's.
     pub const fn is_the_generators(self) -> bool {
         matches!(self, Self::GeneratorCpu | Self::Generator)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(scenario: &str, shards: u32, (limit, failing): (f64, f64)) -> Capacity {
+        let bottleneck = Bottleneck::ServerCpu;
+        let (shards, failing) = (Some(shards), Some(failing));
+        Capacity { scenario: scenario.into(), shards, limit, failing, bottleneck, ..Capacity::default() }
+    }
+
+    #[test]
+    fn the_gain_is_beside_the_next_smaller_number_of_shards_and_as_wide_as_both_limits() {
+        let of_generator =
+            Capacity { bottleneck: Bottleneck::Generator, ..found("silent", 64, (4_000.0, 4_100.0)) };
+        let mut capacities = vec![
+            found("silent", 8, (1_500.0, 1_600.0)),
+            found("refresh", 1, (500.0, 510.0)),
+            found("silent", 1, (1_000.0, 1_200.0)),
+            of_generator,
+        ];
+        let told = gains(&capacities);
+        let places: Vec<_> = told.iter().map(|gain| (gain.scenario, gain.shards)).collect();
+        assert_eq!(places, [("silent", (1, 8)), ("silent", (8, 64))]);
+        let (least, most) = told[0].between.unwrap();
+        assert!((least - 0.25).abs() < 1e-9 && (most - 0.6).abs() < 1e-9, "{told:?}");
+        assert_eq!(told[1].between, None, "what the generator held says nothing");
+        capacities[0].failing = None;
+        assert_eq!(gains(&capacities)[0].between, None, "no rate failed");
     }
 }

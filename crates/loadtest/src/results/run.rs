@@ -72,6 +72,9 @@ pub struct Run {
     pub missed: u64,
     /// Wrong answers and failures outside of the plateau.
     pub errors_besides: u64,
+    /// The same by kind; arrivals that found no free connection are `never_sent`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub besides_kinds: BTreeMap<String, u64>,
     /// Failures by kind.
     pub failure_kinds: BTreeMap<String, u64>,
     /// Wrong answers by kind.
@@ -82,7 +85,7 @@ pub struct Run {
     /// An example of a wrong answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_wrong: Option<String>,
-    /// The first failure or wrong answer of each kind.
+    /// The first failure, wrong answer or unasked answer of each kind, of the plateau where it had one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub examples: BTreeMap<String, Example>,
     /// How long all arrivals took, whatever their end; those that were given up or missed took at least so long. They
@@ -128,6 +131,9 @@ pub struct Run {
     /// Why the generator, and not the provider, was the limit; none where it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generator_limit: Option<String>,
+    /// The same without what `--connections` allows, for a search that has tried more of them. In no file.
+    #[serde(skip)]
+    pub limit_besides_connections: Option<String>,
     /// Each agent's part, where agents sent the requests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<AgentShare>,
@@ -263,6 +269,12 @@ pub struct Kind {
     /// How long they took, whatever their end.
     #[serde(flatten)]
     pub latency: Latency,
+    /// How long the right answers took, where not all were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<Latency>,
+    /// How long the wrong answers took, refusals among them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusals: Option<Latency>,
 }
 
 /// A step of what counts as one request.

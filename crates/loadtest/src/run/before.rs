@@ -1,8 +1,11 @@
-//! The settings of a provider that runs already, which a seed and a load change, and which are put back after them: at the end,
-//! or, where that end never came, by the next load test or by `symbolon loadtest restore`, from a note on disk.
+//! The settings of a provider that runs already, its numbers of shards among them, which a seed and a load change, and which are
+//! put back after them: at the end, or, where that end never came, by the next load test or by `symbolon loadtest restore`, from
+//! a note on disk.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use std::{fs, io};
 
@@ -24,14 +27,23 @@ const PAUSE: Duration = Duration::from_millis(500);
 struct Settings {
     code_lifetime: Value,
     introspection: Value,
+    /// How many shards the kinds had whose number was changed, by their place in the admin API. They are the whole provider's.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    shards: BTreeMap<String, Value>,
 }
+
+/// Where numbers of shards are changed by a load.
+const SHARDS: [&str; 4] =
+    [admin::CODE_SHARDS, admin::SESSION_SHARDS, admin::REFRESH_SHARDS, admin::REVOCATION_SHARDS];
 
 impl Settings {
     async fn of(target: &Target) -> Result<Self, LoadtestError> {
         let mut admin = Admin::connect(target).await?;
         let settings = admin.show(admin::SETTINGS).await?;
         let code_lifetime = settings.pointer("/settings/lifetimes/code").cloned().unwrap_or_default();
-        Ok(Self { code_lifetime, introspection: admin.show(admin::INTROSPECTION).await? })
+        let introspection = admin.show(admin::INTROSPECTION).await?;
+        // No number of shards was changed yet.
+        Ok(Self { code_lifetime, introspection, shards: BTreeMap::new() })
     }
 
     /// Puts back what is not so.
@@ -45,7 +57,22 @@ impl Settings {
             let lifetime = json!({ "lifetimes": { "code": self.code_lifetime } });
             admin.change(admin::SETTINGS, &lifetime).await?;
         }
+        for path in SHARDS {
+            let Some(shards) = self.shards.get(path) else { continue };
+            if admin.show(path).await?.get("shards") != Some(shards) {
+                admin.replace(path, &json!({ "shards": shards })).await?;
+            }
+        }
         Ok(())
+    }
+
+    /// What they were, in words.
+    fn told(&self) -> String {
+        let Self { code_lifetime, introspection, shards } = self;
+        let shards = shards
+            .iter()
+            .map(|(path, shards)| format!(", {} {shards}", path.rsplit('/').next().unwrap_or(path)));
+        format!("lifetimes.code {code_lifetime}, introspection {introspection}{}", shards.collect::<String>())
     }
 }
 
@@ -105,7 +132,7 @@ impl Note {
 
 /// What the settings were before this load test.
 pub(crate) struct Before {
-    settings: Settings,
+    settings: Mutex<Settings>,
     issuer: String,
     notes: PathBuf,
 }
@@ -127,24 +154,47 @@ impl Before {
         }
         let Ok(mut settings) = Settings::of(target).await else { return Ok(None) };
         let (issuer, notes) = (target.issuer.clone(), provider.notes.clone());
-        if let Some(left) = Note::read(&notes, &issuer, Of::Run) {
+        if let Some(mut left) = Note::read(&notes, &issuer, Of::Run) {
             if left.is_of_a_running_process() {
                 return Ok(None);
             }
             writeln!(progress, "a load test before this one was cut off: what it changed is put back")?;
             left.settings.put_back(target).await?;
+            left.settings.shards.clear();
             settings = left.settings;
         }
-        Note::write(&notes, &issuer, Of::Run, &settings).map_err(|error| {
-            let directory = notes.display();
+        let before = Self { settings: Mutex::new(settings), issuer, notes };
+        before.note(&before.settings())?;
+        Ok(Some(before))
+    }
+
+    fn settings(&self) -> Settings {
+        self.settings.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn note(&self, settings: &Settings) -> Result<(), LoadtestError> {
+        Note::write(&self.notes, &self.issuer, Of::Run, settings).map_err(|error| {
+            let directory = self.notes.display();
             LoadtestError::Options(format!("no note of the settings can be written to {directory}: {error}"))
-        })?;
-        Ok(Some(Self { settings, issuer, notes }))
+        })
+    }
+
+    /// Notes how many shards a kind has, before their number is changed. A later change of the same kind changes nothing of it.
+    ///
+    /// # Errors
+    /// As of [`read`](Self::read).
+    pub(super) fn note_shards(&self, path: &'static str, shards: &Value) -> Result<(), LoadtestError> {
+        let mut settings = self.settings();
+        settings.shards.entry(path.to_owned()).or_insert_with(|| shards.clone());
+        self.note(&settings)?;
+        *self.settings.lock().unwrap_or_else(PoisonError::into_inner) = settings;
+        Ok(())
     }
 
     /// Leaves the settings as they are; `restore` can put them back.
     pub(crate) fn leave(self) {
-        let Self { settings, issuer, notes } = self;
+        let settings = self.settings();
+        let Self { issuer, notes, .. } = self;
         // What an earlier seed noted is older, and is what they were.
         if Note::read(&notes, &issuer, Of::Seed).is_none() {
             let _ = Note::write(&notes, &issuer, Of::Seed, &settings);
@@ -154,16 +204,19 @@ impl Before {
 
     /// Puts back what is not as it was. Where that cannot be done, it says what it was and how it is put back later.
     pub(crate) async fn put_back(self, provider: &Provider, progress: &mut (dyn Write + Send)) {
-        let Self { settings, issuer, notes } = self;
+        let settings = self.settings();
+        let Self { issuer, notes, .. } = self;
         let putting_back = async || settings.put_back(&provider.discover().await?).await;
         match patiently(putting_back).await {
             Ok(()) => Note::remove(&notes, &issuer, Of::Run),
             Err(error) => {
-                let Settings { code_lifetime, introspection } = &settings;
-                let told = format!("lifetimes.code {code_lifetime}, introspection {introspection}");
+                let told = settings.told();
                 let how = "`symbolon loadtest restore`, or the next load test, puts them back";
                 // Where nobody listens, there is nobody to tell.
-                drop(writeln!(progress, "the issuer's settings were not put back ({told}): {error}; {how}"));
+                drop(writeln!(
+                    progress,
+                    "the provider's settings were not put back ({told}): {error}; {how}"
+                ));
             }
         }
     }
@@ -190,9 +243,13 @@ pub fn restore(options: &ProviderOptions) -> Result<bool, LoadtestError> {
         let provider = Provider::get(options, None).await?;
         let target = provider.discover().await?;
         let of = |of| Note::read(&provider.notes, &target.issuer, of);
+        let (seed, run) = (of(Of::Seed), of(Of::Run));
+        // A seed changes no number of shards.
+        let shards = run.as_ref().map(|run| run.settings.shards.clone()).unwrap_or_default();
         // What was before the seed is older.
-        let Some(note) = of(Of::Seed).or_else(|| of(Of::Run)) else { return Ok(false) };
-        patiently(async || note.settings.put_back(&target).await).await?;
+        let Some(note) = seed.or(run) else { return Ok(false) };
+        let settings = Settings { shards, ..note.settings };
+        patiently(async || settings.put_back(&target).await).await?;
         for kind in [Of::Run, Of::Seed] {
             Note::remove(&provider.notes, &target.issuer, kind);
         }

@@ -8,7 +8,7 @@ use crate::LoadtestError;
 use crate::client::{Peer, generator_lacks};
 use crate::executor::{self, Connections, OpenOutcome};
 use crate::latency::{Latencies, millis};
-use crate::results::{ConnectionUse, Kind, Latency, Run, Second, ServerFigures, Stage, StepLatency};
+use crate::results::{ConnectionUse, Example, Kind, Latency, Run, Second, ServerFigures, Stage, StepLatency};
 use crate::tally::{OfKind, OfStep, Tally};
 
 pub(super) fn run(
@@ -44,11 +44,12 @@ pub(super) fn run(
         wrong: tally.wrong_total(),
         missed: tally.missed,
         errors_besides: outcome.warm_up_errors,
+        besides_kinds: besides_kinds(open),
         failure_kinds: counted(&tally.failures),
         wrong_kinds: counted(&tally.wrong),
         unasked_kinds: counted(&tally.unasked),
         first_wrong: tally.first_wrong(),
-        examples: tally.examples.iter().map(|(kind, example)| ((*kind).into(), example.clone())).collect(),
+        examples: examples(open),
         latency: figures(tally.whole())?,
         answers: Some(figures(tally.right_latencies())?),
         refusals: (tally.wrong_total() > 0).then(|| figures(tally.wrong_latencies())).transpose()?,
@@ -61,6 +62,7 @@ pub(super) fn run(
         connection_use: Some(connection_use(&open.connections)),
         generator_lag_ms: millis(open.worst_lag),
         generator_limit: generator_limit(plan, open),
+        limit_besides_connections: limit_besides_connections(plan, open),
         timeline,
         server,
         ..begun(plan)
@@ -80,15 +82,48 @@ pub(super) fn begun(plan: &Plan) -> Run {
     }
 }
 
+/// What went wrong in the warm-up and the ramps, by kind.
+fn besides_kinds(open: &OpenOutcome) -> BTreeMap<String, u64> {
+    let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
+    for tally in [&open.warm_up, &open.ramps] {
+        let counted = tally.wrong.iter().chain(&tally.failures).chain(&tally.unasked);
+        let counted = counted.map(|(kind, count)| (*kind, *count)).chain([(NEVER_SENT, tally.missed)]);
+        for (kind, count) in counted.filter(|(_, count)| *count > 0) {
+            *kinds.entry(kind.to_owned()).or_default() += count;
+        }
+    }
+    kinds
+}
+
+/// The kind of arrivals that found no connection in time.
+const NEVER_SENT: &str = "never_sent";
+
+/// The first of each kind: of the plateau, and where it had none, of the warm-up or the ramps.
+fn examples(open: &OpenOutcome) -> BTreeMap<String, Example> {
+    let mut examples = BTreeMap::new();
+    for tally in [&open.outcome.tally, &open.warm_up, &open.ramps] {
+        for (kind, example) in &tally.examples {
+            examples.entry((*kind).to_owned()).or_insert_with(|| example.clone());
+        }
+    }
+    examples
+}
+
 /// The kinds of a scenario that mixes several.
 fn kinds(tally: &Tally) -> Vec<Kind> {
-    let kind = |of: &OfKind| Kind {
-        name: of.name.into(),
-        right: of.right.count(),
-        wrong: of.wrong.count(),
-        failures: of.failed.count(),
-        missed: of.missed.as_ref().map_or(0, Latencies::count),
-        latency: of.whole().figures(),
+    let kind = |of: &OfKind| {
+        let (wrong, failures) = (of.wrong.count(), of.failed.count());
+        let missed = of.missed.as_ref().map_or(0, Latencies::count);
+        Kind {
+            name: of.name.into(),
+            right: of.right.count(),
+            wrong,
+            failures,
+            missed,
+            latency: of.whole().figures(),
+            answers: (wrong + failures + missed > 0).then(|| of.right.figures()),
+            refusals: (wrong > 0).then(|| of.wrong.figures()),
+        }
     };
     let mut kinds: Vec<_> = tally.kinds().iter().filter(|of| !of.name.is_empty()).map(kind).collect();
     kinds.sort_by(|one, other| one.name.cmp(&other.name));
@@ -161,6 +196,11 @@ fn generator_limit(plan: &Plan, open: &OpenOutcome) -> Option<String> {
         .next()
 }
 
+/// The same where more connections would be of no help: what else was the generator's limit.
+fn limit_besides_connections(plan: &Plan, open: &OpenOutcome) -> Option<String> {
+    [threads(plan, open), sockets(open), lag(open), seed(open)].into_iter().flatten().next()
+}
+
 fn threads(plan: &Plan, open: &OpenOutcome) -> Option<String> {
     /// A thread that is busier has no time left to send when it should.
     const BUSY: f64 = 0.9;
@@ -214,8 +254,7 @@ mod tests {
     use super::*;
     use crate::client::ClientError;
     use crate::executor::{Outcome, Schedule};
-    use crate::results::Example;
-    use crate::scenario::{Right, Scenario};
+    use crate::scenario::{Right, Scenario, Wrong};
 
     fn plan(threads: usize) -> Plan {
         let schedule = Schedule::constant(10.0, Duration::from_secs(10)).unwrap();
@@ -231,6 +270,7 @@ mod tests {
         let outcome = Outcome {
             tally,
             warm_up_errors: 0,
+            warm_up: Tally::new().unwrap(),
             elapsed: Duration::from_secs(10),
             generator_cpu: Duration::from_secs(1),
             server_cpu: None,
@@ -300,6 +340,23 @@ mod tests {
         assert!(told(&used_up).contains("its seed was used up: 3 arrivals"), "{}", told(&used_up));
     }
 
+    #[test]
+    fn each_kind_has_percentiles_of_its_answers_and_refusals_apart() {
+        let mut tally = Tally::new().unwrap();
+        for _ in 0..100 {
+            tally.right("valid", Duration::from_millis(2), Right::default());
+            tally.right("revoked", Duration::from_millis(2), Right::default());
+            tally.wrong("revoked", Duration::from_millis(40), &Wrong::new("sub", ""), Example::default);
+        }
+        let kinds = kinds(&tally);
+        let [revoked, valid] = kinds.as_slice() else { panic!("{kinds:?}") };
+        assert_eq!((valid.answers, valid.refusals), (None, None), "all of it is answers");
+        let p99 = |latency: Option<Latency>| latency.unwrap().p99_ms.unwrap();
+        assert!((p99(revoked.answers) - 2.0).abs() < 0.05, "{revoked:?}");
+        assert!((p99(revoked.refusals) - 40.0).abs() < 0.5, "{revoked:?}");
+        assert!((revoked.latency.p99_ms.unwrap() - 40.0).abs() < 0.5, "{revoked:?}");
+    }
+
     /// Takes a limit away.
     type Relieve = fn(&mut OpenOutcome);
 
@@ -325,5 +382,18 @@ mod tests {
             relieved(&mut all);
         }
         assert_eq!(generator_limit(&plan(1), &all), None);
+    }
+
+    #[test]
+    fn what_more_connections_would_not_mend_is_known_apart() {
+        let mut short = easy(10);
+        short.connections.exhausted = Duration::from_secs(5);
+        let besides = |open: &OpenOutcome| limit_besides_connections(&plan(1), open);
+        assert_eq!(besides(&short), None);
+        short.worst_lag = Duration::from_millis(400);
+        assert!(told(&short).contains("requests that may be in flight"), "{}", told(&short));
+        assert_eq!(besides(&short).as_deref(), Some("it sent 400 ms late at worst"));
+        short.outcome.generator_cpu = Duration::from_millis(9_700);
+        assert!(besides(&short).unwrap().contains("busy 97 %"), "{:?}", besides(&short));
     }
 }

@@ -108,7 +108,8 @@ impl Generators<'_> {
 impl Loaded {
     /// Puts the agents' parts into the results.
     pub(super) fn tell_agents(self, run: &mut Run) {
-        run.generator_limit = run.generator_limit.take().or(self.limit);
+        run.generator_limit = run.generator_limit.take().or_else(|| self.limit.clone());
+        run.limit_besides_connections = run.limit_besides_connections.take().or(self.limit);
         run.arrivals_lost = self.agents.iter().map(|agent| agent.arrivals_lost).sum();
         run.agents = self.agents;
     }

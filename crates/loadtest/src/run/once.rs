@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use super::before::Before;
 use super::generators::Generators;
 use super::plan::{CODE_SECONDS, Plan, Reshard};
 use super::watch::Watchers;
@@ -26,7 +27,7 @@ use crate::{LoadtestError, clock};
 /// The run, and the refresh-token families that came out of it.
 pub(super) async fn run_plan(
     (plan, repeat): (&Plan, Option<Repeat>),
-    (provider, seed, stop, watch): (&Provider, &Arc<Seed>, &Stop, &Watch),
+    ((provider, before_it), seed, stop, watch): ((&Provider, Option<&Before>), &Arc<Seed>, &Stop, &Watch),
     mut generators: Generators<'_>,
     (progress, terminal): Progress<'_>,
 ) -> Result<(Run, Vec<Family>), LoadtestError> {
@@ -62,7 +63,7 @@ pub(super) async fn run_plan(
     plan.work.add_to(&mut begun, &[]);
     watchers.live.begin(Watched::begin(watch, begun, plan, generators.are_here()));
     let loading = generators.run(prepared, plan, load, &mut watchers);
-    let resharding = reshard(plan, seed, stop);
+    let resharding = reshard(plan, (seed, before_it), stop);
     let (loaded, resharded) = tokio::join!(loading, resharding);
     let (mut loaded, seen) = (loaded?, watchers.end());
     let ended = clock::utc();
@@ -105,8 +106,12 @@ async fn shards(seed: &Seed, path: &'static str) -> Option<u32> {
     u32::try_from(answer.get("shards")?.as_u64()?).ok()
 }
 
-/// Changes the number of shards when the plan says so.
-async fn reshard(plan: &Plan, seed: &Seed, stop: &Stop) -> Result<Option<results::Reshard>, LoadtestError> {
+/// Changes the number of shards when the plan says so. What it was is noted where it is to be put back.
+async fn reshard(
+    plan: &Plan,
+    (seed, before): (&Seed, Option<&Before>),
+    stop: &Stop,
+) -> Result<Option<results::Reshard>, LoadtestError> {
     let (Some(Reshard { after, to }), Some(path)) = (plan.reshard, plan.work.shards()) else {
         return Ok(None);
     };
@@ -116,7 +121,17 @@ async fn reshard(plan: &Plan, seed: &Seed, stop: &Stop) -> Result<Option<results
         return Ok(None);
     }
     let changed = async {
-        Admin::connect(&seed.target).await?.replace(path, &json!({ "shards": to })).await?;
+        let mut admin = Admin::connect(&seed.target).await?;
+        if let Some(before) = before {
+            let now = admin.show(path).await?;
+            let shards = now.get("shards").ok_or_else(|| LoadtestError::Refused {
+                what: path,
+                status: 200,
+                detail: "it does not say how many shards there are".into(),
+            })?;
+            before.note_shards(path, shards)?;
+        }
+        admin.replace(path, &json!({ "shards": to })).await?;
         Ok(Some(results::Reshard { at: clock::now().duration_since(began).as_secs_f64(), to }))
     };
     // Without the change the rest of the load would show nothing.
@@ -124,7 +139,7 @@ async fn reshard(plan: &Plan, seed: &Seed, stop: &Stop) -> Result<Option<results
 }
 
 /// The provider's figures; none where it does not tell any.
-pub(super) async fn scrape(provider: &Provider) -> Result<Option<Page>, LoadtestError> {
+async fn scrape(provider: &Provider) -> Result<Option<Page>, LoadtestError> {
     match &provider.metrics {
         Some(url) => Page::fetch(url, &provider.way).await.map(Some),
         None => Ok(None),

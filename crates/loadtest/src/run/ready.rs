@@ -11,7 +11,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::before::Before;
 use super::generators::Generators;
-use super::once::{run_plan, scrape};
+use super::once::run_plan;
 use super::plan::Plan;
 use super::{Progress, Work, repeat};
 use crate::admin::{self, Admin};
@@ -165,7 +165,7 @@ impl Ready {
     pub(crate) async fn description(&self) -> Result<results::Provider, LoadtestError> {
         Ok(results::Provider {
             issuer: self.seed.target.issuer.clone(),
-            software: self.scrape().await?.and_then(|page| page.software()),
+            software: self.about().await?.and_then(|page| page.software()),
             // Without a seed nobody looked.
             algorithm: self.has_seed().then(|| self.seed.algorithm.to_string()),
         })
@@ -173,7 +173,10 @@ impl Ready {
 
     /// What the provider ran with, by name.
     pub(crate) async fn environment(&self) -> BTreeMap<String, String> {
-        let mut told: BTreeMap<_, _> = self.provider.environment().into_iter().collect();
+        let page = self.about().await.ok().flatten();
+        let mut told: BTreeMap<_, _> = page.iter().flat_map(Page::environment).collect();
+        // Of a provider that was started here more is known.
+        told.extend(self.provider.environment());
         let seed = &self.seed;
         let (users, tokens, families) = (seed.users.len(), seed.tokens.len(), self.families);
         let planted = format!(
@@ -238,6 +241,7 @@ impl Ready {
             None => Generators::Own,
             Some(agents) => Generators::Agents(agents, Whereto::of(provider)),
         };
+        let provider = (provider, self.before.as_ref());
         let running = run_plan((plan, repeat), (provider, seed, stop, watch), generators, progress);
         tokio::pin!(running);
         loop {
@@ -291,8 +295,12 @@ impl Ready {
         self.provider.end().await;
     }
 
-    async fn scrape(&self) -> Result<Option<Page>, LoadtestError> {
-        scrape(&self.provider).await
+    /// What the provider says of itself beside its figures.
+    async fn about(&self) -> Result<Option<Page>, LoadtestError> {
+        match &self.provider.about {
+            Some(url) => Page::fetch(url, &self.provider.way).await.map(Some),
+            None => Ok(None),
+        }
     }
 }
 

@@ -138,6 +138,11 @@ impl Load {
     /// # Errors
     /// [`LoadtestError::Options`]: what contradicts itself or is missing.
     pub fn plan(&self) -> Result<Plan, LoadtestError> {
+        if self.only_thresholds && self.thresholds.is_empty() {
+            let reason =
+                "only_thresholds = true goes with thresholds; without them nothing would have to hold";
+            return Err(LoadtestError::Options(reason.into()));
+        }
         let traffic = self.traffic()?;
         let mut plan = match (self.scenario, &self.scenario_file) {
             (Some(scenario), None) => Plan::new(scenario, traffic),

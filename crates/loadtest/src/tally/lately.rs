@@ -321,7 +321,7 @@ mod tests {
         tally.wrong("expired", 2 * MS, &Wrong::new("accepted", ""), Example::default);
         tally.failed("valid", 3 * MS, &ClientError::Timeout, Example::default);
         tally.missed("valid", 4 * MS);
-        tally.unasked("stray");
+        tally.unasked("stray", Example::default);
     }
 
     #[test]

@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use super::totals::Totals;
 use crate::client::generator_lacks;
+use crate::course;
 use crate::latency::{Latencies, millis};
 use crate::results::{ConnectionUse, Kind, Latency, Results, Run, Second, Threshold};
 use crate::run::Rule;
 use crate::tally::{Counts, End, GeneratorNow, Lately};
 
-/// More points than twice this are folded before they are drawn, so that a long run's plot stays small.
-const POINTS: usize = 600;
+/// Points at most: with more, neighbours become one, so that a long run's plot stays small.
+const POINTS: usize = 1_200;
 
 /// Everything that is told to viewers.
 #[derive(Default)]
@@ -75,9 +76,9 @@ pub(crate) struct Current {
     offered: Option<f64>,
     /// The provider's CPU time in the plateau, in seconds.
     plateau_cpu: f64,
-    /// How many seconds a point of the course stands for.
+    /// How many seconds a point of the course stands for. Its percentiles are of all of them together.
     pub(crate) seconds_a_point: usize,
-    folding: Vec<Second>,
+    course: course::Course,
 }
 
 /// What is told of a second.
@@ -110,7 +111,7 @@ impl Current {
             offered: None,
             plateau_cpu: 0.0,
             seconds_a_point: 1,
-            folding: Vec::new(),
+            course: course::Course::of_rows(POINTS),
         }
     }
 
@@ -178,7 +179,8 @@ impl Current {
             self.plateau_cpu += told.second.server_cores.unwrap_or_default() * covers;
         }
         self.count(&lately.plateau_so_far, (now.min(ends) - begins).max(0.0));
-        self.draw(told.second);
+        let cpu = told.second.server_cores.map(|cores| Duration::try_from_secs_f64(cores * covers));
+        self.draw(told, cpu.and_then(Result::ok));
     }
 
     /// The figures of the run from what the plateau has counted in so many seconds.
@@ -224,18 +226,19 @@ impl Current {
         });
     }
 
-    /// Adds a point to the course. Of a long run several seconds are one point, with the worst percentiles of them.
-    fn draw(&mut self, second: Second) {
-        self.folding.push(second);
-        if self.folding.len() < self.seconds_a_point {
+    /// Adds a second to the course, in which the provider used so much CPU time. Of a long run several seconds are one point.
+    fn draw(&mut self, told: &Told<'_>, cpu: Option<Duration>) {
+        self.course.record(told.now, told.lately, cpu);
+        let (points, width) = self.course.size();
+        let width = usize::try_from(width).unwrap_or(usize::MAX);
+        if width != self.seconds_a_point {
+            self.seconds_a_point = width;
+            self.run.timeline = self.course.seconds();
             return;
         }
-        self.run.timeline.extend(folded(&self.folding));
-        self.folding.clear();
-        if self.run.timeline.len() >= 2 * POINTS {
-            self.run.timeline = self.run.timeline.chunks(2).filter_map(folded).collect();
-            self.seconds_a_point *= 2;
-        }
+        // The last one may have grown.
+        self.run.timeline.truncate(points.saturating_sub(1));
+        self.run.timeline.extend(self.course.last());
     }
 
     /// How the thresholds stand.
@@ -290,27 +293,8 @@ fn kind((name, of): (&&'static str, &crate::tally::OfOneKind)) -> Kind {
         wrong: of.wrong,
         failures: of.failed,
         missed: of.missed,
-        latency: Latency::default(),
+        ..Kind::default()
     }
-}
-
-/// Several seconds as one: sums of counts, the mean of cores, the worst of percentiles.
-fn folded(seconds: &[Second]) -> Option<Second> {
-    let (last, covers) = (seconds.last()?, seconds.iter().map(Second::seconds).sum::<f64>());
-    let worst = |read: fn(&Second) -> Option<f64>| seconds.iter().filter_map(read).reduce(f64::max);
-    let cores: Vec<f64> =
-        seconds.iter().filter_map(|second| Some(second.server_cores? * second.seconds())).collect();
-    Some(Second {
-        at: last.at,
-        answered: seconds.iter().map(|second| second.answered).sum(),
-        errors: seconds.iter().map(|second| second.errors).sum(),
-        p50_ms: worst(|second| second.p50_ms),
-        p99_ms: worst(|second| second.p99_ms),
-        server_cores: (!cores.is_empty()).then(|| cores.iter().sum::<f64>() / covers.max(0.001)),
-        covers: if seconds.len() == 1 { last.covers } else { Some(covers) },
-        worst: None,
-        offered: seconds.iter().filter_map(|second| second.offered).reduce(|one, other| one + other),
-    })
 }
 
 #[cfg(test)]
@@ -365,18 +349,18 @@ mod tests {
     #[test]
     fn a_mixture_asks_for_what_came_due() {
         let mut current = current(vec![stage(1.0, 1.0, 86_400.0)]);
-        let lately = Lately::new().unwrap();
+        let mut lately = Lately::new().unwrap();
         // The plateau begins after two seconds.
         for (at, offered) in [(1, 40), (2, 60), (3, 200)] {
             let second = Second { at, offered: Some(offered), ..Second::default() };
+            lately.offered = Some(offered);
             let now = Duration::from_secs(at.into());
             current.second(&Told { now, second, lately: &lately, generator_cpu: None });
             assert_eq!(current.rate_now(), Some(offered as f64));
         }
         assert!((current.run.rate - 200.0).abs() < 1e-9, "{}", current.run.rate);
         let points = &current.run.timeline;
-        assert_eq!(folded(points).unwrap().offered, Some(300));
-        assert_eq!(folded(&[Second::default(), Second::default()]).unwrap().offered, None);
+        assert_eq!(points.iter().filter_map(|point| point.offered).sum::<u64>(), 300);
     }
 
     #[test]
@@ -400,19 +384,25 @@ mod tests {
     }
 
     #[test]
-    fn a_long_course_keeps_few_points_with_the_worst_of_each() {
+    fn a_long_course_keeps_few_points_with_the_percentiles_of_all_their_seconds() {
         let mut current = current(vec![stage(1.0, 1.0, 86_400.0)]);
         let mut tally = Tally::watched().unwrap();
         for now in 1..=5_000 {
-            tally.right("", Duration::from_millis(3), Right::default());
+            // One second in eight is slow: its median is not that of the eight.
+            let ms = if now % 8 == 3 { 60 } else { 2 };
+            for _ in 0..20 {
+                tally.right("", Duration::from_millis(ms), Right::default());
+            }
             tell(&mut current, now, &mut tally, Some(1.0));
         }
         let points = &current.run.timeline;
-        assert!((POINTS..2 * POINTS).contains(&points.len()), "{}", points.len());
-        let told = points.last().unwrap().at;
-        assert_eq!(points.iter().map(|point| point.answered).sum::<u64>(), u64::from(told));
-        assert!(points.iter().all(|point| point.p99_ms == Some(f64::from(point.at))));
-        assert!(points.iter().all(|point| (point.server_cores.unwrap() - 1.0).abs() < 1e-9));
-        assert_eq!(points[0].seconds(), current.seconds_a_point as f64);
+        assert!((POINTS / 2..=POINTS).contains(&points.len()), "{}", points.len());
+        assert_eq!(points.iter().map(|point| point.answered).sum::<u64>(), 100_000);
+        assert_eq!((current.seconds_a_point, points[0].seconds()), (8, 8.0));
+        for point in points {
+            let is_near = |value: Option<f64>, ms: f64| (value.unwrap() / ms - 1.0).abs() < 0.02;
+            assert!(is_near(point.p50_ms, 2.0) && is_near(point.p99_ms, 60.0), "{point:?}");
+            assert!((point.server_cores.unwrap() - 1.0).abs() < 1e-6, "{point:?}");
+        }
     }
 }

@@ -59,6 +59,27 @@ fn kind<'a>(run: &'a Run, name: &str) -> &'a Kind {
 }
 
 #[test]
+fn a_day_ends_at_once_where_its_rule_says_so() {
+    let (results, front) = behind(
+        r#"
+        title = "hopeless"
+        duration = "2m"
+        peak = 50
+        warm_up = "0s"
+        abort_on = ["failure_share>0.5 for 1s"]
+        [mix]
+        userinfo = 1
+        "#,
+        |_| Fate::Refused,
+    );
+    let aborted = results.runs[0].aborted.as_ref().unwrap();
+    assert_eq!(aborted.rule, "failure_share>0.5 for 1s");
+    let told = results.partial.as_deref().unwrap();
+    assert!(told.contains("--abort-on 'failure_share>0.5 for 1s'"), "{told}");
+    assert!(front.of(Fate::Refused) < 1_000 && !results.passed(), "{:?}", front.counts());
+}
+
+#[test]
 fn counts_by_scenario_are_those_of_the_provider_and_the_weights() {
     let fake = Fake::start(true);
     let results = load(

@@ -65,6 +65,8 @@ struct Data {
     code_lifetime: u64,
     /// How often the settings are still not to be had.
     busy: u64,
+    /// The numbers of shards that it had, the last one now; it knows none without.
+    shards: Vec<u64>,
 }
 
 struct Code {
@@ -152,6 +154,16 @@ impl Fake {
         self.data.lock().unwrap().busy = times;
     }
 
+    /// It has so many shards from here on, as somebody else has set them.
+    pub(crate) fn set_shards(&self, shards: u64) {
+        self.data.lock().unwrap().shards.push(shards);
+    }
+
+    /// The numbers of shards that it had so far, the last one now.
+    pub(crate) fn shards(&self) -> Vec<u64> {
+        self.data.lock().unwrap().shards.clone()
+    }
+
     /// It, as a running provider.
     pub(crate) fn target(&self, pid: Option<u32>) -> RunningTarget {
         RunningTarget {
@@ -207,6 +219,7 @@ fn router(fake: Arc<Fake>) -> Router {
         .route("/revoke", post(revoke))
         .route("/api/admin/settings/introspection-validation", get(admin::strictness).put(admin::strict))
         .route("/api/admin/settings", get(admin::settings).patch(admin::change_settings))
+        .route("/api/admin/settings/revocation-shards", get(admin::shards).put(admin::set_shards))
         .route("/api/admin/test/signing-key", get(admin::signing_key))
         .route("/api/admin/{*call}", post(admin::admin))
         .layer(map_request(count))

@@ -11,7 +11,7 @@ use symbolon_loadtest::scenario::Scenario;
 use symbolon_loadtest::{RunOptions, run};
 
 use crate::fake::{Fake, Fault};
-use crate::verdicts::options;
+use crate::verdicts::{options, plan};
 
 /// A run that wants strict introspection, with its notes in a directory.
 fn introspect(fake: &Arc<Fake>, notes: &Path) -> RunOptions {
@@ -67,21 +67,20 @@ fn killed(fake: &Arc<Fake>, notes: &Path) {
     let during = tempfile::tempdir().unwrap();
     let options = introspect(fake, during.path());
     let (from, to) = (during.path().to_owned(), notes.to_owned());
-    let mut progress = Watched {
-        line: Vec::new(),
-        heard: move || {
-            for note in std::fs::read_dir(&from).unwrap().map(|entry| entry.unwrap()) {
-                let text = std::fs::read_to_string(note.path()).unwrap();
-                // A process of that number there never is.
-                let text =
-                    text.replace(&format!("\"process\":{}", std::process::id()), "\"process\":4194305");
-                std::fs::write(to.join(note.file_name()), text).unwrap();
-            }
-        },
-    };
+    let mut progress = Watched { line: Vec::new(), heard: move || copy_notes(&from, &to) };
     run(&options, &mut progress).unwrap();
     assert_eq!(notes_in(notes), 1);
     fake.change_settings(600, true);
+}
+
+/// The notes, as if a process had written them that is gone.
+fn copy_notes(from: &Path, to: &Path) {
+    for note in std::fs::read_dir(from).unwrap().map(|entry| entry.unwrap()) {
+        let text = std::fs::read_to_string(note.path()).unwrap();
+        // A process of that number there never is.
+        let text = text.replace(&format!("\"process\":{}", std::process::id()), "\"process\":4194305");
+        std::fs::write(to.join(note.file_name()), text).unwrap();
+    }
 }
 
 #[test]
@@ -104,6 +103,43 @@ fn what_a_killed_load_test_changed_is_put_back_on_command() {
     assert!(restore(&options).unwrap());
     assert_eq!(fake.changed_settings(), (60, false));
     assert!(!restore(&options).unwrap(), "there is nothing left");
+}
+
+/// Two seconds of UserInfo, with another number of shards from the beginning on.
+fn reshard(fake: &Arc<Fake>, notes: &Path) -> RunOptions {
+    let reshard = Some(Reshard { after: Duration::from_millis(100), to: 128 });
+    let mut options = options(fake, vec![Plan { reshard, ..plan(20.0, Duration::from_secs(2)) }]);
+    options.provider.notes = notes.to_owned();
+    options
+}
+
+#[test]
+fn the_number_of_shards_is_put_back_at_the_end() {
+    let (fake, notes) = (Fake::start(true), tempfile::tempdir().unwrap());
+    fake.set_shards(8);
+    let results = run(&reshard(&fake, notes.path()), &mut Vec::new()).unwrap();
+    assert!(results.passed() && results.runs[0].reshard.is_some(), "{results:?}");
+    assert_eq!((fake.shards(), notes_in(notes.path())), (vec![8, 128, 8], 0));
+}
+
+#[test]
+fn the_number_of_shards_that_a_killed_load_test_left_is_put_back_on_command_and_by_the_next() {
+    for on_command in [true, false] {
+        let (fake, notes, during) =
+            (Fake::start(true), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fake.set_shards(8);
+        let (from, to) = (during.path().to_owned(), notes.path().to_owned());
+        let mut progress = Watched { line: Vec::new(), heard: move || copy_notes(&from, &to) };
+        run(&reshard(&fake, during.path()), &mut progress).unwrap();
+        // As it would have left them.
+        fake.set_shards(128);
+        if on_command {
+            assert!(restore(&reshard(&fake, notes.path()).provider).unwrap());
+        } else {
+            run(&introspect(&fake, notes.path()), &mut Vec::new()).unwrap();
+        }
+        assert_eq!((fake.shards(), notes_in(notes.path())), (vec![8, 128, 8, 128, 8], 0), "{on_command}");
+    }
 }
 
 #[test]

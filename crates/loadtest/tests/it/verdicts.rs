@@ -144,7 +144,7 @@ pub(crate) fn search_options(target: RunningTarget, connections: usize) -> Capac
     CapacityOptions {
         run: options_for(target, Vec::new()),
         scenarios: vec![Scenario::Userinfo],
-        shards: None,
+        shards: Vec::new(),
         from: 100.0,
         probe: Duration::from_millis(600),
         precision: 0.5,
@@ -235,6 +235,31 @@ fn a_second_answer_and_one_to_nobody_are_counted_and_fail_the_run() {
         // Both answers may come in two pieces, of which the second looks like one to nobody.
         assert!(fate == Fate::Twice || run.unasked_kinds.contains_key(kind), "{run:?}");
         assert!(!results.passed() && run.failures == 0 && run.wrong == 0, "{run:?}");
+        // What came stands in the results, as every other error does.
+        for kind in run.unasked_kinds.keys() {
+            assert!(run.examples[kind].answer.starts_with("HTTP"), "{fate:?}: {:?}", run.examples);
+        }
+    }
+}
+
+#[test]
+fn what_fails_in_the_warm_up_is_named_by_its_kind_and_shown() {
+    let closed = Plan {
+        connections: 4,
+        traffic: Traffic::Closed(Duration::from_millis(500)),
+        ..plan(1.0, Duration::from_secs(1))
+    };
+    for plan in [plan(100.0, Duration::from_secs(1)), closed] {
+        let plan = Plan { warm_up: Duration::from_millis(500), ..plan };
+        let (results, _) = load(plan, |number| if number < 3 { Fate::Refused } else { Fate::Right });
+        let run = &results.runs[0];
+        assert_eq!((run.wrong, run.errors_besides, run.besides_kinds["status_503"]), (0, 3, 3), "{run:?}");
+        let example = &run.examples["status_503"];
+        assert!(
+            example.request.starts_with("GET /userinfo") && example.answer.contains("503"),
+            "{example:?}"
+        );
+        assert!(!results.passed());
     }
 }
 

@@ -22,7 +22,8 @@ use symbolon_app::http::language::{locale, page_language};
 use symbolon_app::http::{
     Answer, Context, Cors, Endpoint, ErrorAbout, Failure, host, preflight, preflight_with_credentials,
 };
-use symbolon_telemetry::{Endpoint as Label, RequestFacts};
+use symbolon_config::Config;
+use symbolon_telemetry::{Endpoint as Label, Exposition, MetricSource, MetricType, RequestFacts};
 
 /// The routes of a listener. Called with the request's context, if its issuer is known.
 #[derive(Clone)]
@@ -170,9 +171,32 @@ async fn metrics(context: Context, request: Request<Body>) -> Response {
         let why = "this host name is none of this server's: name it in `metrics_hosts`, or ask by address";
         return (StatusCode::MISDIRECTED_REQUEST, why).into_response();
     }
-    let text = context.app.registry.render(&[]);
+    let config = context.app.config.load();
+    let text = context.app.registry.render(&[&RunsWith(&config)]);
     let content_type = HeaderValue::from_static(symbolon_telemetry::CONTENT_TYPE);
     ([(header::CONTENT_TYPE, content_type)], text).into_response()
+}
+
+/// What a process runs with that its other figures depend on. Rate limits may change while it runs.
+struct RunsWith<'a>(&'a Config);
+
+impl MetricSource for RunsWith<'_> {
+    fn expose(&self, page: &mut Exposition) {
+        let Self(config) = self;
+        let switch = |on: bool| if on { "on" } else { "off" };
+        let store = if config.storage.cluster.is_some() { "cluster" } else { "embedded" };
+        page.family(
+            "symbolon_configuration_info",
+            MetricType::Gauge,
+            "What the process runs with; always 1.",
+        );
+        let labels = [
+            ("store", store),
+            ("rate_limits", switch(config.rate_limits.enabled)),
+            ("test_endpoints", switch(config.security.test_endpoints)),
+        ];
+        page.count(&labels, 1);
+    }
 }
 
 /// Whether the requested host belongs to this server. Protects metrics against DNS rebinding: a web page could make

@@ -202,6 +202,22 @@ fn capacity_finds_a_limit_and_what_to_plan_with() {
 }
 
 #[test]
+fn capacity_is_searched_for_each_number_of_shards() {
+    let place = Place::new();
+    let of = |scenario| ["loadtest", "capacity", scenario, "--shards", "8,1", "--out", "report"];
+    assert!(place.run(&of("discovery")).bad(2).contains("scenario discovery uses no shards"));
+    let short = ["--from", "200", "--probe", "200ms", "--precision", "0.9", "--timeout", "400ms"];
+    let ran = place.run(&[&of("silent")[..], &short].concat());
+    let results = results(&place);
+    let shards: Vec<_> =
+        results["capacities"].as_array().unwrap().iter().map(|found| found["shards"].as_u64()).collect();
+    assert_eq!(shards, [Some(1), Some(8)], "{}{}", ran.out, ran.error);
+    assert!(ran.out.contains("silent: 8 shards beside 1: "), "{}", ran.out);
+    let report = std::fs::read_to_string(place.path("report/report.md")).unwrap();
+    assert!(report.contains("Highest rate without failure by number of shards"), "{report}");
+}
+
+#[test]
 fn the_generator_is_measured_against_a_bare_server() {
     let told = Place::new().run(&["loadtest", "generator", "--rate", "500", "--duration", "1s"]);
     let line = "/s of 500/s: 500 requests, 0 failed, 0 wrong, 0 missed";

@@ -21,6 +21,21 @@ fn figures_can_be_switched_off() {
 }
 
 #[test]
+fn figures_say_what_the_process_runs_with() {
+    for (limits, endpoints) in [("off", "true"), ("on", "false")] {
+        let options = Options::default()
+            .one_node()
+            .env("SYMBOLON_RATE_LIMITS", limits)
+            .env("SYMBOLON_TEST_ENDPOINTS", endpoints);
+        let page = Browser::new(&TestServer::start_with(options).management).get("/metrics");
+        let endpoints = if endpoints == "true" { "on" } else { "off" };
+        let told = format!("rate_limits=\"{limits}\",test_endpoints=\"{endpoints}\"}} 1");
+        let line = page.body.lines().find(|line| line.starts_with("symbolon_configuration_info{store="));
+        assert!(line.is_some_and(|line| line.ends_with(&told)), "{line:?}");
+    }
+}
+
+#[test]
 fn a_wrong_method_is_refused_in_the_form_of_every_other_error() {
     let server = TestServer::start();
     let allowed = |answer: &Answer| {

@@ -37,6 +37,19 @@ pub(super) async fn strict(State(fake): State<Arc<Fake>>, body: String) -> Respo
     reply(&settings)
 }
 
+pub(super) async fn shards(State(fake): State<Arc<Fake>>) -> Response {
+    match fake.shards().last() {
+        Some(shards) => reply(&json!({ "shards": shards })),
+        None => StatusCode::NOT_FOUND.into_response(),
+    }
+}
+
+pub(super) async fn set_shards(State(fake): State<Arc<Fake>>, body: String) -> Response {
+    let wanted: Value = serde_json::from_str(&body).unwrap();
+    fake.set_shards(wanted["shards"].as_u64().unwrap());
+    reply(&wanted)
+}
+
 pub(super) async fn signing_key(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> Response {
     if fake.has(Fault::NoTestEndpoints) {
         return (StatusCode::FORBIDDEN, r#"{"error":"access_denied"}"#).into_response();

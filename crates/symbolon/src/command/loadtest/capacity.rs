@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use symbolon_loadtest::capacity::{CapacityOptions, Pattern, capacity};
 use symbolon_loadtest::run::{Plan, Rule};
 use symbolon_loadtest::scenario::Scenario;
@@ -19,8 +19,9 @@ pub(super) fn command() -> Command {
         .long_about(
             "Doubles the rate until a threshold fails, searches in between, and tries the limit once more for three \
              times as long. Says what the provider ran against, and derives rates to plan with. Without other \
-             thresholds nothing may fail, the rate must be reached, and P99 must stay below 100 ms (500 ms for login). Exit status: 0 a \
-             limit was found, 1 none was, 2 it could not run.",
+             thresholds nothing may fail, the rate must be reached, and P99 must stay below 100 ms (500 ms for login). With several \
+             numbers of --shards a provider is started and searched for each. Exit status: 0 a limit was found, 1 none was, 2 it could \
+             not run.",
         )
         .arg(scenario_argument().num_args(1..))
         .arg(figure("from", "The rate that the search begins with").default_value("100"))
@@ -33,6 +34,13 @@ pub(super) fn command() -> Command {
                 .default_value("0.15"),
         )
         .args(generator_arguments("3s"))
+        .mut_arg("shards", |shards| {
+            shards
+                .value_name("NUMBERS")
+                .value_delimiter(',')
+                .action(ArgAction::Append)
+                .help("Shards of every kind of state; of several numbers each is searched, and what more of them bring is told")
+        })
         .args(target::arguments("ES256"))
         .arg(target::seed_argument())
         .args(output::arguments())
@@ -54,10 +62,13 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         daily_share: figure("daily-share"),
         busiest_hour: figure("busiest-hour"),
     };
+    let mut shards: Vec<u32> = matches.get_many("shards").into_iter().flatten().copied().collect();
+    shards.sort_unstable();
+    shards.dedup();
     let mut options = CapacityOptions {
         run: target::options(matches, &title, Vec::new(), &output)?,
         scenarios,
-        shards: matches.get_one::<u32>("shards").copied(),
+        shards,
         from: figure("from"),
         probe: matches.get_one::<Duration>("probe").copied().unwrap_or_default(),
         precision: figure("precision"),

@@ -10,7 +10,7 @@ use symbolon_loadtest::day::{Changes, Day, MeasuredMix, measured_mix, preset, pr
 
 use super::output::{self, Output};
 use super::run::{repeat_arguments, run_and_finish, time};
-use super::{target, watch};
+use super::{soak, target, watch};
 use crate::command::CommandError;
 
 pub(super) fn command() -> Command {
@@ -63,6 +63,7 @@ pub(super) fn command() -> Command {
                 .value_parser(value_parser!(u32).range(1..=1_024))
                 .help("Threads of the generator"),
         )
+        .arg(soak::abort_argument())
         .args(target::arguments("ES256"))
         .arg(target::seed_argument())
         .args(repeat_arguments())
@@ -95,6 +96,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         scale: matches.get_one::<f64>("scale").copied(),
         mix: mix.map(|mix| mix.weights),
         threads,
+        abort_on: soak::abort_rules(matches),
     })?;
     let output = Output::of(matches)?;
     let mut options = target::options(matches, day.title(), vec![day.group()?], &output)?;

@@ -14,6 +14,7 @@ mod shards;
 mod soak;
 mod suite;
 mod target;
+mod terminal;
 mod watch;
 mod work;
 

@@ -1,4 +1,4 @@
-//! Where load tests write their results, and what they print at the end.
+//! Where load tests write their results, and what decides about the exit status.
 
 use std::fs::{self, Permissions};
 use std::io::Write;
@@ -9,12 +9,10 @@ use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use symbolon_loadtest::LoadtestError;
 use symbolon_loadtest::gate::{self, Gate, Pairing, Tolerance};
 use symbolon_loadtest::report;
-use symbolon_loadtest::results::{Capacity, Example, Latency, Results, Run, VERSION};
+use symbolon_loadtest::results::{Results, VERSION};
 
+use super::terminal::tell;
 use crate::command::CommandError;
-
-/// Lines of a request or an answer that the terminal shows; the report has all.
-const EXAMPLE_LINES: usize = 12;
 
 /// The file with the log of the providers that are started.
 const LOG: &str = "provider.log";
@@ -219,103 +217,4 @@ pub(super) fn read(path: &Path) -> Result<Results, CommandError> {
         );
     }
     Ok(results)
-}
-
-fn tell(results: &Results) -> Result<(), CommandError> {
-    let mut to = std::io::stdout().lock();
-    if let Some(why) = &results.partial {
-        writeln!(to, "partial: {why}")?;
-    }
-    // Probes of a search for a limit are in the report only.
-    for run in results.runs.iter().filter(|run| !run.probe) {
-        tell_run(&mut to, run)?;
-    }
-    for capacity in &results.capacities {
-        tell_capacity(&mut to, capacity)?;
-    }
-    Ok(())
-}
-
-fn tell_capacity(to: &mut impl Write, capacity: &Capacity) -> std::io::Result<()> {
-    let Capacity { scenario, limit, normal, peak, evidence, .. } = capacity;
-    if *limit <= 0.0 {
-        return writeln!(to, "{scenario}: no rate held that was tried");
-    }
-    if !capacity.is_claimed() {
-        let limit = format!("{limit:.0}/s held; the provider's limit was not found");
-        return writeln!(to, "{scenario}: {limit}, because the generator had its own: {evidence}");
-    }
-    let failing = capacity.failing.map(|rate| format!(", not {rate:.0}/s")).unwrap_or_default();
-    writeln!(to, "{scenario} holds {limit:.0}/s{failing}")?;
-    writeln!(to, "  {}: {evidence}", report::bottleneck(capacity.bottleneck))?;
-    let users = capacity.monthly_active_users;
-    writeln!(to, "  plan with {normal:.0}/s, {peak:.0}/s at the worst time: {users:.0} monthly active users")
-}
-
-fn tell_run(to: &mut impl Write, run: &Run) -> std::io::Result<()> {
-    let verdict = match report::of_run(run) {
-        report::PASS => "passed",
-        report::WARN => "passed, with a warning",
-        _ => "FAILED",
-    };
-    writeln!(to, "{}: {verdict}", run.name)?;
-    writeln!(
-        to,
-        "  {:.1}/s of {:.1}/s for {:.0} s: {} requests, {} failed, {} wrong, {} missed",
-        run.achieved_rate, run.rate, run.seconds, run.requests, run.failures, run.wrong, run.missed,
-    )?;
-    if let Some(loss) = run.loss() {
-        writeln!(to, "  {loss}")?;
-    }
-    tell_latency(to, "latency", &run.latency)?;
-    if let (Some(answers), true) = (&run.answers, run.failures + run.wrong + run.missed > 0) {
-        tell_latency(to, "right answers alone", answers)?;
-    }
-    if let Some(server) = run.server_cpu_us_per_request {
-        let generator = run.generator_cpu_us_per_request;
-        writeln!(to, "  CPU per request in µs: server {server:.1}, generator {generator:.1}")?;
-    }
-    let kinds = run.wrong_kinds.iter().chain(&run.failure_kinds).chain(&run.unasked_kinds);
-    for (kind, count) in kinds {
-        writeln!(to, "  {count} × {}", kind.replace('_', " "))?;
-        if let Some(example) = run.examples.get(kind) {
-            tell_example(to, example)?;
-        }
-    }
-    if run.wrong_kinds.contains_key(report::LIMITED) {
-        writeln!(to, "  {}", report::limits_are_on())?;
-    }
-    for threshold in run.thresholds.iter().filter(|threshold| !threshold.held) {
-        let measured =
-            threshold.value.map_or_else(|| "it was not measured".into(), |value| format!("{value:.4}"));
-        writeln!(to, "  {} {} did not hold: {measured}", threshold.what(), threshold.limit)?;
-    }
-    for sentence in report::leaks(run) {
-        writeln!(to, "  {sentence}")?;
-    }
-    if let Some(limit) = &run.generator_limit {
-        writeln!(to, "  the generator was at its limit, so that the provider's is not known: {limit}")?;
-    }
-    Ok(())
-}
-
-fn tell_latency(to: &mut impl Write, what: &str, of: &Latency) -> std::io::Result<()> {
-    let told = |value: Option<f64>| match value {
-        Some(ms) if of.is_at_least(ms) => format!("≥ {ms:.2}"),
-        Some(ms) => format!("{ms:.2}"),
-        None => "– (too few)".into(),
-    };
-    let [p50, p95, p99, p999, most] = [of.p50_ms, of.p95_ms, of.p99_ms, of.p999_ms, of.max_ms].map(told);
-    writeln!(to, "  {what} in ms: P50 {p50}, P95 {p95}, P99 {p99}, P99.9 {p999}, longest {most}")
-}
-
-/// What went wrong first, with the request and its answer, each in a few lines.
-fn tell_example(to: &mut impl Write, example: &Example) -> std::io::Result<()> {
-    writeln!(to, "    the first: {}", example.detail)?;
-    for (sign, text) in [('>', &example.request), ('<', &example.answer)] {
-        for line in text.lines().filter(|line| !line.trim().is_empty()).take(EXAMPLE_LINES) {
-            writeln!(to, "    {sign} {line}")?;
-        }
-    }
-    Ok(())
 }

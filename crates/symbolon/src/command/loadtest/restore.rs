@@ -13,7 +13,8 @@ pub(super) fn command() -> Command {
     Command::new("restore")
         .about("Put a provider's settings back as they were before load tests changed them")
         .long_about(
-            "Load tests change two of an issuer's settings, note before that what they were, and put them back at their end. \
+            "Load tests change two of an issuer's settings, and in a suite with a reshard the provider's number of shards, note before \
+             that what they were, and put them back at their end. \
              This puts them back for one that was killed, and for loadtest seed, which leaves them as its runs need them.",
         )
         .args(target::target_arguments().map(|argument| match argument.get_id().as_str() {

@@ -94,7 +94,7 @@ pub(super) fn target_arguments() -> [Arg; 7] {
             .long("metrics")
             .value_name("URL")
             .requires("target")
-            .help("Where its figures are"),
+            .help("Where its figures are; of several nodes it is only read there what they run with"),
         Arg::new("ca")
             .long("ca")
             .value_name("FILE")
@@ -158,10 +158,8 @@ pub(super) fn provider(matches: &ArgMatches) -> Result<ProviderOptions, CommandE
     let mut urls = targets(matches);
     if let Some(url) = urls.next() {
         let others: Vec<String> = urls.cloned().collect();
-        if !others.is_empty() && (matches.contains_id("pid") || matches.contains_id("metrics")) {
-            return Err(CommandError::Usage(
-                "--pid and --metrics are those of one --target, not of several".into(),
-            ));
+        if !others.is_empty() && matches.contains_id("pid") {
+            return Err(CommandError::Usage("--pid is that of one --target, not of several".into()));
         }
         options.target = Some(RunningTarget {
             url: url.clone(),

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
@@ -127,29 +127,61 @@ fn an_interrupted_run_leaves_partial_results_and_no_process() {
     }
 }
 
-#[test]
-fn a_load_test_that_is_killed_leaves_no_provider_and_no_data() {
-    let place = Place::new();
-    let parent = place.path("parent").display().to_string();
-    std::fs::create_dir(&parent).unwrap();
-    let forever =
+/// A load test without an end, whose data go there; and its standard error, line by line.
+fn without_end(place: &Place, parent: &Path) -> (Child, impl Iterator<Item = String>) {
+    std::fs::create_dir(parent).unwrap();
+    let parent = parent.display().to_string();
+    let arguments =
         ["loadtest", "run", "userinfo", "--rate", "50", "--duration", "1h", "--data-parent", &parent];
-    let mut command = place.command(&forever, &[]);
+    let mut command = place.command(&arguments, &[]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
-    assert!(lines.any(|line| line.contains(" s left")), "it runs");
-    let pid = child.id();
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    (child, lines)
+}
+
+/// The processes that it started.
+fn children(of: &Child) -> Vec<String> {
+    let pid = of.id();
     let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
-    let there = || std::fs::read_dir(&parent).unwrap().count();
-    assert_eq!((children.split_whitespace().count(), there()), (2, 1), "the provider, and who watches");
+    children.split_whitespace().map(str::to_owned).collect()
+}
+
+/// Kills it, and waits for who watches; nothing is left then.
+fn kill_and_see_nothing_left(mut child: Child, lines: impl Iterator<Item = String>, parent: &Path) {
+    let children = children(&child);
+    assert_eq!(children.len(), 2, "the provider, and who watches");
+    let there = || std::fs::read_dir(parent).unwrap().count();
+    assert_eq!(there(), 1);
     rustix::process::kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
     child.wait().unwrap();
     // Who watches has the same standard error, which ends with it.
     lines.for_each(drop);
     assert_eq!(there(), 0);
-    for process in children.split_whitespace() {
-        assert!(!is_running(process), "process {process} is still there");
+    for process in children {
+        assert!(!is_running(&process), "process {process} is still there");
     }
+}
+
+#[test]
+fn a_load_test_that_is_killed_leaves_no_provider_and_no_data() {
+    let place = Place::new();
+    let parent = place.path("parent");
+    let (child, mut lines) = without_end(&place, &parent);
+    assert!(lines.any(|line| line.contains(" s left")), "it runs");
+    kill_and_see_nothing_left(child, lines, &parent);
+}
+
+#[test]
+fn a_load_test_that_is_killed_while_its_provider_starts_leaves_neither() {
+    let place = Place::new();
+    let parent = place.path("parent");
+    let (mut child, lines) = without_end(&place, &parent);
+    // As soon as there is a provider it has not yet said that it listens.
+    while children(&child).len() < 2 {
+        assert!(child.try_wait().unwrap().is_none(), "it ended");
+        std::thread::yield_now();
+    }
+    kill_and_see_nothing_left(child, lines, &parent);
 }
 
 /// A process that ended, and whose end nobody has asked for, has no command line any more.

@@ -51,6 +51,25 @@ fn an_admin_api_elsewhere_and_an_issuer_with_a_path_are_reached() {
 }
 
 #[test]
+fn what_a_target_runs_with_stands_in_the_results() {
+    let place = Place::new();
+    let _server = place.serve(&[("SYMBOLON_RATE_LIMITS", "off"), ("SYMBOLON_ADMIN_ON_PUBLIC", "true")]);
+    let (url, metrics) =
+        (format!("http://{}", place.listen()), format!("http://{}/metrics", place.management()));
+    // Also of several nodes, of which no figures are told.
+    for (targets, figures) in [(url.clone(), true), (format!("{url},{url}"), false)] {
+        let target = ["--target", &*targets, "--admin-secret", SECRET, "--metrics", &*metrics];
+        place.run(&run(&target)).good();
+        let results = results(&place);
+        let told =
+            ["Store", "Rate limits", "Test endpoints"].map(|name| results["environment"][name].as_str());
+        assert_eq!(told, [Some("embedded"), Some("off"), Some("on")], "{}", results["environment"]);
+        assert!(results["provider"]["software"].as_str().is_some_and(|name| name.starts_with("Symbolon ")));
+        assert_eq!(results["runs"][0].get("server").is_some(), figures, "{targets}");
+    }
+}
+
+#[test]
 fn an_issuer_with_a_path_is_found_in_the_admin_api_by_its_url() {
     let place = Place::new();
     // The public listener tells issuers apart by their host, so that they must name it as it is.

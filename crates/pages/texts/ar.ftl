@@ -355,6 +355,7 @@ email_present = عنوانك هو { $email }.
 email_is_verified = تم تأكيده.
 email_is_not_verified = لم يُؤكَّد بعد.
 email_change = تأكيد أو تغيير
+email_add = إضافة عنوان
 email_prove = تأكيده برسالة
 email_new = العنوان الجديد
 email_hint = نرسل رسالة إليه. وإلى أن تؤكده يبقى العنوان الحالي.

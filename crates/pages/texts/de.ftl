@@ -342,6 +342,7 @@ email_present = Ihre Adresse ist { $email }.
 email_is_verified = Sie ist bestätigt.
 email_is_not_verified = Sie ist noch nicht bestätigt.
 email_change = Bestätigen oder ändern
+email_add = Adresse angeben
 email_prove = Durch eine Nachricht bestätigen
 email_new = Neue Adresse
 email_hint = Wir senden eine Nachricht dorthin. Bis Sie sie bestätigen, bleibt die jetzige Adresse.

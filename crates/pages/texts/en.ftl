@@ -358,6 +358,7 @@ email_present = Your address is { $email }.
 email_is_verified = It is confirmed.
 email_is_not_verified = It is not confirmed yet.
 email_change = Confirm or change
+email_add = Add an address
 email_prove = Confirm it by a message
 email_new = New address
 email_hint = We send a message to it. Until you confirm it, the present address stays.

@@ -342,6 +342,7 @@ email_present = Su dirección es { $email }.
 email_is_verified = Está confirmada.
 email_is_not_verified = Todavía no está confirmada.
 email_change = Confirmar o cambiar
+email_add = Añadir una dirección
 email_prove = Confirmarla con un mensaje
 email_new = Nueva dirección
 email_hint = Le enviamos un mensaje. Hasta que la confirme, se mantiene la dirección actual.

@@ -342,6 +342,7 @@ email_present = Votre adresse est { $email }.
 email_is_verified = Elle est confirmée.
 email_is_not_verified = Elle n’est pas encore confirmée.
 email_change = Confirmer ou modifier
+email_add = Ajouter une adresse
 email_prove = La confirmer par un message
 email_new = Nouvelle adresse
 email_hint = Nous y envoyons un message. Tant que vous ne l’avez pas confirmée, l’adresse actuelle reste valable.

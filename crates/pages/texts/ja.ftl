@@ -339,6 +339,7 @@ email_present = 現在のアドレスは{ $email }です。
 email_is_verified = 確認済みです。
 email_is_not_verified = まだ確認されていません。
 email_change = 確認または変更
+email_add = アドレスを追加
 email_prove = メッセージで確認する
 email_new = 新しいアドレス
 email_hint = そのアドレスにメッセージを送ります。確認が済むまでは、現在のアドレスのままです。

@@ -58,6 +58,8 @@ fn an_unproven_address_is_proven_by_a_code() {
 fn a_new_address_counts_when_it_is_proven_and_the_old_one_is_told() {
     let scene = Scene::new();
     let (id, browser) = signed_in(&scene);
+    let german = scene.server.admin("PATCH", &format!("/users/{id}"), Some(json!({ "locale": "de-AT" })));
+    assert_eq!(german.status, 200, "{german:?}");
     let sent = ask(&browser, NEW);
     let mail = scene.mailbox.next();
     assert_eq!(mail.to, NEW);
@@ -71,6 +73,7 @@ fn a_new_address_counts_when_it_is_proven_and_the_old_one_is_told() {
     assert_eq!((&record["email"], &record["email_verified"]), (&json!(NEW), &json!(true)));
     let told = scene.mailbox.next();
     assert!(told.to == ANN && told.text.contains(NEW), "{told:?}");
+    assert!(told.text.contains("hat jetzt eine andere Adresse"), "in the person's language: {told:?}");
     assert!(scene.signs_in(NEW, PASSWORD) && !scene.signs_in(ANN, PASSWORD));
     assert_eq!(scene.audited("email.proven").len(), 1);
 }

@@ -23,7 +23,8 @@ fn who_signs_up_comes_back_to_the_same_account() {
         subjects.push(claims["sub"].clone());
     }
     assert_eq!(subjects[0], subjects[1]);
-    assert_eq!(user(&scene.server, ANN)["email_verified"], true);
+    let made = user(&scene.server, ANN);
+    assert_eq!((&made["email_verified"], &made["locale"]), (&json!(true), &json!("en")), "that of the pages");
     assert!(user(&scene.server, "new@example.com").is_null());
 }
 

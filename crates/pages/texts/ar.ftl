@@ -210,6 +210,7 @@ profile_given_name = الاسم الأول
 profile_family_name = اسم العائلة
 profile_middle_name = الاسم الأوسط
 profile_nickname = اللقب
+profile_language = لغة رسائلك
 profile_more = المزيد عنك
 profile_yes = نعم
 profile_no = لا

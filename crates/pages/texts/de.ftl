@@ -197,6 +197,7 @@ profile_given_name = Vorname
 profile_family_name = Nachname
 profile_middle_name = Zweiter Vorname
 profile_nickname = Spitzname
+profile_language = Sprache Ihrer E-Mails
 profile_more = Mehr über Sie
 profile_yes = Ja
 profile_no = Nein

@@ -212,6 +212,7 @@ profile_given_name = Given name
 profile_family_name = Family name
 profile_middle_name = Middle name
 profile_nickname = Nickname
+profile_language = Language of your mail
 profile_more = More about you
 profile_yes = Yes
 profile_no = No

@@ -197,6 +197,7 @@ profile_given_name = Nombre
 profile_family_name = Apellidos
 profile_middle_name = Segundo nombre
 profile_nickname = Apodo
+profile_language = Idioma de sus correos
 profile_more = Más sobre usted
 profile_yes = Sí
 profile_no = No

@@ -197,6 +197,7 @@ profile_given_name = Prénom
 profile_family_name = Nom de famille
 profile_middle_name = Deuxième prénom
 profile_nickname = Surnom
+profile_language = Langue de vos e-mails
 profile_more = Plus sur vous
 profile_yes = Oui
 profile_no = Non

@@ -194,6 +194,7 @@ profile_given_name = 名
 profile_family_name = 姓
 profile_middle_name = ミドルネーム
 profile_nickname = ニックネーム
+profile_language = メールの言語
 profile_more = その他の情報
 profile_yes = はい
 profile_no = いいえ

@@ -10,6 +10,8 @@ import { launch, signIn } from "./visitor.js";
 
 // Pictures are of the pages as they come.
 const IS_BRANDED = !process.env.SYMBOLON_PICTURES_TO;
+// The machine does nothing else, so its times mean something.
+const IS_QUIET = process.env.SYMBOLON_QUIET === "1";
 const MOST_BYTES = 30 * 1024;
 const LATEST_PAINT_MS = 100;
 const LOADS = 15;
@@ -157,7 +159,7 @@ async function paintedAfter(url) {
 
 // Whatever else the machine does makes a load slower and none faster, so the best of several counts. It is three requests, one after another:
 // the application's, the page, its style sheet. Where a page of one word, which is one request, usually takes more than a third of the
-// time, the machine is too busy for the limit, and three times as long counts.
+// time, the machine is too busy for the limit, and three times as long counts. On a quiet one the usual load must keep the limit as it is.
 test("the sign-in page is painted soon", async (t) => {
   const server = createServer((_, response) => response.setHeader("content-type", "text/html").end("<!doctype html><p>word"));
   await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
@@ -166,7 +168,7 @@ test("the sign-in page is painted soon", async (t) => {
   const best = (all) => Math.min(...all);
   const usual = (all) => all.toSorted((one, other) => one - other)[Math.floor(all.length / 2)];
   try {
-    while (times.length < LOADS && !(best(times) < LATEST_PAINT_MS)) {
+    while (times.length < LOADS && (IS_QUIET || !(best(times) < LATEST_PAINT_MS))) {
       words.push(await paintedAfter(bare));
       times.push(await paintedAfter(authorizationUrl(site)));
     }
@@ -174,6 +176,7 @@ test("the sign-in page is painted soon", async (t) => {
     server.close();
   }
   t.diagnostic(`first paint after ${times.map(Math.round)} ms, of a word after ${words.map(Math.round)} ms`);
-  const latest = Math.max(LATEST_PAINT_MS, REQUESTS * usual(words));
-  assert.ok(best(times) < latest, `${best(times)} ms, at most ${latest} ms`);
+  const latest = IS_QUIET ? LATEST_PAINT_MS : Math.max(LATEST_PAINT_MS, REQUESTS * usual(words));
+  const judged = IS_QUIET ? usual(times) : best(times);
+  assert.ok(judged < latest, `${judged} ms, at most ${latest} ms`);
 });

@@ -2,8 +2,10 @@
 //! lost it.
 
 use serde_json::{Value, json};
+use symbolon_mail::Message;
 use symbolon_protocol::authenticator::{AuthenticatorSet, Passkey};
 use symbolon_protocol::event::Event;
+use symbolon_protocol::user::User;
 use symbolon_store::StoreError;
 use symbolon_store::port::AuthenticatorUpdate;
 
@@ -107,6 +109,7 @@ async fn remove(
                 let concerns =
                     Concerns { user: Some(&user.id), client: None, detail: removed(&before.set, &after) };
                 call.audit(Event::AuthenticatorsRemoved, concerns, changed);
+                tell(call, &user, &before.set, &after).await;
                 return Ok(true);
             }
             AuthenticatorUpdate::Overtaken => {}
@@ -114,6 +117,19 @@ async fn remove(
         }
     }
     Err(StoreError::Conflict.into())
+}
+
+/// Tells the user by mail of each passkey that is gone, and of the generator.
+async fn tell(call: &Call, user: &User, before: &AuthenticatorSet, after: &AuthenticatorSet) {
+    let at = call.now();
+    for passkey in &before.passkeys {
+        if !after.passkeys.contains(passkey) {
+            users::tell(call, user, Message::PasskeyRemoved { name: passkey.name.clone(), at }).await;
+        }
+    }
+    if before.totp.is_some() && after.totp.is_none() {
+        users::tell(call, user, Message::GeneratorRemoved { at }).await;
+    }
 }
 
 /// What was removed, for the audit log.

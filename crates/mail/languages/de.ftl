@@ -103,3 +103,7 @@ password-changed = Ihr Passwort bei { $issuer } wurde geändert
 email-changed = Ihre Adresse bei { $issuer } wurde geändert
     .text = Ihr Konto bei { $issuer } hat jetzt eine andere Adresse. Dies ist die letzte Nachricht an die alte.
     .note = Wenn Sie es waren, ist nichts zu tun. Wenn nicht, benachrichtigen Sie die Betreiber dieses Dienstes.
+
+email-removed = Ihre Adresse bei { $issuer } wurde entfernt
+    .text = Ihr Konto bei { $issuer } hat keine E-Mail-Adresse mehr. Dies ist die letzte Nachricht an diese Adresse.
+    .note = Wenn Sie darum gebeten haben, ist nichts zu tun. Wenn nicht, benachrichtigen Sie die Betreiber dieses Dienstes.

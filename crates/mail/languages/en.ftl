@@ -107,3 +107,7 @@ password-changed = Your password at { $issuer } was changed
 email-changed = Your address at { $issuer } was changed
     .text = Your account at { $issuer } has another address now. This is the last message to the old one.
     .note = If it was you, there is nothing to do. If it was not, tell the people who run this service.
+
+email-removed = Your address at { $issuer } was removed
+    .text = Your account at { $issuer } has no e-mail address any more. This is the last message to this one.
+    .note = If you asked for it, there is nothing to do. If you did not, tell the people who run this service.

@@ -103,3 +103,7 @@ password-changed = Se ha cambiado su contraseña en { $issuer }
 email-changed = Se ha cambiado su dirección en { $issuer }
     .text = Su cuenta en { $issuer } tiene ahora otra dirección. Este es el último mensaje a la anterior.
     .note = Si ha sido usted, no tiene que hacer nada. Si no, avise a los responsables de este servicio.
+
+email-removed = Se ha eliminado su dirección en { $issuer }
+    .text = Su cuenta en { $issuer } ya no tiene ninguna dirección de correo. Este es el último mensaje a esta dirección.
+    .note = Si lo ha pedido usted, no tiene que hacer nada. Si no, avise a los responsables de este servicio.

@@ -103,3 +103,7 @@ password-changed = Votre mot de passe chez { $issuer } a été changé
 email-changed = Votre adresse chez { $issuer } a été changée
     .text = Votre compte chez { $issuer } a maintenant une autre adresse. Ceci est le dernier message envoyé à l’ancienne.
     .note = Si c’était vous, il n’y a rien à faire. Sinon, prévenez les responsables de ce service.
+
+email-removed = Votre adresse chez { $issuer } a été supprimée
+    .text = Votre compte chez { $issuer } n’a plus d’adresse e-mail. Ceci est le dernier message envoyé à cette adresse.
+    .note = Si vous l’avez demandé, il n’y a rien à faire. Sinon, prévenez les responsables de ce service.

@@ -160,6 +160,11 @@ pub enum Message {
         /// When.
         at: Timestamp,
     },
+    /// The account has no address any more; told to the one that it had.
+    EmailRemoved {
+        /// When.
+        at: Timestamp,
+    },
 }
 
 fn exposed<S: Serializer>(secret: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
@@ -192,6 +197,7 @@ impl Message {
             Self::GeneratorRemoved { .. } => "generator-removed",
             Self::PasswordChanged { .. } => "password-changed",
             Self::EmailChanged { .. } => "email-changed",
+            Self::EmailRemoved { .. } => "email-removed",
         }
     }
 
@@ -213,7 +219,8 @@ impl Message {
             | Self::NewGenerator { .. }
             | Self::GeneratorRemoved { .. }
             | Self::PasswordChanged { .. }
-            | Self::EmailChanged { .. } => NEWS,
+            | Self::EmailChanged { .. }
+            | Self::EmailRemoved { .. } => NEWS,
         }
     }
 
@@ -231,6 +238,7 @@ impl Message {
                 | Self::GeneratorRemoved { .. }
                 | Self::PasswordChanged { .. }
                 | Self::EmailChanged { .. }
+                | Self::EmailRemoved { .. }
         )
     }
 
@@ -261,7 +269,8 @@ impl Message {
             | Self::NewGenerator { .. }
             | Self::GeneratorRemoved { .. }
             | Self::PasswordChanged { .. }
-            | Self::EmailChanged { .. } => {}
+            | Self::EmailChanged { .. }
+            | Self::EmailRemoved { .. } => {}
         }
         message
     }
@@ -294,6 +303,7 @@ pub(crate) fn every_message() -> Vec<Message> {
         Message::GeneratorRemoved { at },
         Message::PasswordChanged { at },
         Message::EmailChanged { email: "ann@example.org".into(), at },
+        Message::EmailRemoved { at },
     ]
 }
 

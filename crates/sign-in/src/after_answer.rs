@@ -6,6 +6,7 @@ use std::time::Duration;
 use symbolon_crypto::random::{self, Random};
 use symbolon_mail::{Language, Mail};
 use symbolon_protocol::precis::login_key;
+use symbolon_protocol::user::User;
 
 use symbolon_app::http::Context;
 use symbolon_app::rate_limit::LoginFrom;
@@ -50,7 +51,12 @@ pub(super) fn may_be_told(context: &Context, address: &str, typed: &str, from: i
         || app.rate_limits.check_recipient(&issuer.id, address, from, app.now()).is_ok()
 }
 
-/// The language of a mail: what the person wrote into the profile, then that of the page.
+/// The language of a mail to whoever reads a page: what the person's profile says, then that of the page.
 pub(super) fn mail_language(page: symbolon_pages::Language, locale: Option<&str>) -> Language {
     Language::wanted(locale.into_iter().chain([page.tag()]))
+}
+
+/// The language of a mail to a user, whoever caused it: what their profile says, then the one given.
+pub(super) fn own_language(user: &User, otherwise: Language) -> Language {
+    Language::wanted(user.profile.locale.as_deref().into_iter().chain([otherwise.tag()]))
 }

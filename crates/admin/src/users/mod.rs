@@ -1,6 +1,7 @@
 //! Users, their passwords and sessions.
 
 mod attributes;
+mod news;
 mod record;
 
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use axum::response::Response;
 use http::Method;
 use serde_json::{Map, Value, json};
 use symbolon_crypto::secret::SecretString;
+use symbolon_mail::Message;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::UserId;
 use symbolon_protocol::json::merge_patch;
@@ -25,6 +27,7 @@ use symbolon_app::audit::ChangedFields;
 use symbolon_app::http::Failure;
 
 pub(super) use attributes::{check, made, shown, taken, taken_of_new};
+pub(super) use news::tell;
 #[cfg(any(test, feature = "fuzz"))]
 pub(super) use record::view;
 pub(super) use record::{Described, GivenPassword, email, id, password};
@@ -260,6 +263,7 @@ async fn changed(
         concerns,
         attributes::changes(Some(&*before), &user, &settings.attributes),
     );
+    news::tell_of_address(call, &before, &user).await;
     // Also if the user was inactive before: an earlier attempt may have stopped before this step.
     if !user.may_sign_in() {
         ending::user(call, &user.id).await?;
@@ -299,6 +303,7 @@ async fn set_password(call: Call, payload: Payload) -> Answer {
     let what = if removed { "removed" } else { "set" };
     let concerns = Concerns { detail: json!({ "password": what }), ..about(&user.id) };
     call.audit(Event::UserUpdated, concerns, ChangedFields::none().with_untold("password"));
+    tell(&call, &user, Message::PasswordChanged { at: call.now() }).await;
     if sign_out {
         ending::signed_in(&call, &user.id).await?;
     }

@@ -128,7 +128,7 @@ fn write_plot(page: &mut String, current: &Current) {
         let seconds = current.seconds_a_point;
         let _ = write!(
             page,
-            "<p class=\"note\">Each point stands for {seconds} s and has the worst percentiles of them.</p>"
+            "<p class=\"note\">Each point stands for {seconds} s and has the percentiles of all their requests.</p>"
         );
     }
     page.push_str("</figure>");

@@ -78,6 +78,7 @@ pub(super) fn begun(plan: &Plan) -> Run {
         seconds: plan.traffic.plateau().as_secs_f64(),
         stages: stages(&plan.traffic),
         warm_up_seconds: plan.warm_up_of_course().as_secs_f64(),
+        threads: plan.threads,
         ..Run::default()
     }
 }

@@ -49,7 +49,7 @@ pub struct AttributeField {
     pub is_required: bool,
 }
 
-/// Shows and changes the profile (`POST` with the claims' names, `attribute.NAME`, `seen`, `csrf_token`).
+/// Shows and changes the profile (`POST` with the claims' names, `locale`, `attribute.NAME`, `seen`, `csrf_token`).
 #[derive(Template)]
 #[template(path = "account/profile.html")]
 pub struct ProfilePage {
@@ -65,6 +65,8 @@ pub struct ProfilePage {
     pub email_verified: bool,
     /// The texts that the person writes.
     pub fields: Vec<ProfileField>,
+    /// The language of mail to the person, if one is known. Its field is `locale`.
+    pub mail_language: Option<Language>,
     /// The attributes that the person sees or writes.
     pub attributes: Vec<AttributeField>,
     /// The hidden field `seen`: which state of the record the page shows.
@@ -82,6 +84,11 @@ impl ProfilePage {
             "nickname" => texts.profile_nickname,
             other => other,
         }
+    }
+
+    /// The tag of the language of mail; empty if none is known.
+    fn mail_tag(&self) -> &'static str {
+        self.mail_language.map_or("", Language::tag)
     }
 
     /// The autofill token (HTML, "Autofill").

@@ -43,6 +43,7 @@ fn profile() -> ProfilePage {
         email: Some(HOSTILE.into()),
         email_verified: false,
         fields: vec![ProfileField { name: "name", value: HOSTILE.into() }],
+        mail_language: Some(Language::Arabic),
         attributes: attributes(),
         seen: 7,
     }

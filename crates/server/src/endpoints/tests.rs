@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use http::Method;
 
 use super::{all, find, methods, reserved_segments};
-use symbolon_app::http::{Cors, Limit};
+use symbolon_app::http::{Cors, Endpoint, Limit};
 
 #[test]
 fn a_path_and_a_method_are_one_endpoint() {
@@ -39,10 +39,15 @@ fn a_head_never_changes_anything() {
 #[test]
 fn what_is_at_the_root_is_reserved() {
     let reserved = reserved_segments();
-    for segment in
-        ["authorize", "token", "login", ".well-known", "assets", "api", "logout", "demo", "callback"]
-    {
+    let by_hand = ["authorize", "token", "login", ".well-known", "assets", "api", "logout", "device"];
+    for segment in by_hand.into_iter().chain(["demo", "callback"]) {
         assert!(reserved.contains(&segment), "{segment}");
     }
+    for endpoint in all() {
+        let first = endpoint.path.split('/').nth(1).unwrap();
+        assert!(first.is_empty() || reserved.contains(&first), "{}", endpoint.path);
+    }
     assert!(!reserved.contains(&""));
+    // No name stands in the first segment of a row: then every path would be one of ours.
+    assert!(!reserved.contains(&Endpoint::NAMED));
 }

@@ -26,7 +26,7 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::User;
 
 use super::{Person, Visitor, form, visitor};
-use crate::after_answer::{after_answer, mail_language, may_be_told, queue};
+use crate::after_answer::{after_answer, mail_language, may_be_told, own_language, queue};
 use crate::code_attempt::{self, status};
 use crate::interaction::{Interaction, Pending, address, session_of};
 use crate::login_page::append;
@@ -151,15 +151,16 @@ async fn tell(
         }
     };
     let is_own = found.as_ref().is_some_and(|found| found.id == user);
-    let (to, message) = match Standing::of(&email, found.as_deref()) {
-        Standing::Proven if !is_own => {
-            let to = found.and_then(|found| found.email.clone()).unwrap_or_else(|| email.clone());
+    let (to, language, message) = match (Standing::of(&email, found.as_deref()), found) {
+        (Standing::Proven, Some(found)) if !is_own => {
+            let to = found.email.clone().unwrap_or_else(|| email.clone());
             if !may_be_told(&context, &to, &email, from) {
                 return;
             }
-            (to, Message::AccountExists { url: page_url(issuer, recovery::PATH) })
+            let message = Message::AccountExists { url: page_url(issuer, recovery::PATH) };
+            (to, own_language(&found, language), message)
         }
-        _ => (email, message),
+        _ => (email, language, message),
     };
     queue(&context, &Mail { to, language, user: Some(user), client: None, message }).await;
 }
@@ -279,6 +280,7 @@ async fn set_email(
         context.audit_change(Event::EmailProven, id, None, json!({ "changes": changes }));
         if let Some(to) = old {
             let message = Message::EmailChanged { email: email.to_owned(), at: app.now() };
+            let language = own_language(&before, language);
             queue(context, &Mail { to, language, user: Some(id.clone()), client: None, message }).await;
         }
     }

@@ -1,4 +1,4 @@
-//! The person's profile: name parts, and the attributes that the issuer's schema lets the person write.
+//! The person's profile: name parts, the language of mail, and the attributes that the issuer's schema lets the person write.
 
 use axum::response::Response;
 use serde_json::{Map, Value, json};
@@ -11,12 +11,14 @@ use symbolon_protocol::attribute::{
 use symbolon_protocol::event::Event;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::time::Timestamp;
+use symbolon_protocol::ui_locale::UiLocale;
 use symbolon_protocol::user::{Profile, User, is_claim_text};
 use symbolon_store::StoreError;
 
 use super::{Person, Visitor, by_themselves, done, form, status, told, visitor};
 use crate::sign_in_goal::Freshness;
 use symbolon_app::audit::ChangedFields;
+use symbolon_app::http::language::page_language;
 use symbolon_app::http::{Call, Failure};
 
 const PLACE: AccountPlace = AccountPlace::Profile;
@@ -91,6 +93,13 @@ fn typed(
             *claim = (!text.is_empty()).then(|| text.to_owned());
         }
     }
+    if let Some(tag) = params.get("locale")? {
+        let chosen = UiLocale::lookup(tag);
+        // What the page showed is no change: neither `de` of `de-AT`, nor none of a language in which nobody writes here.
+        if chosen != mail_locale(&user.profile) {
+            user.profile.locale = chosen.map(|locale| locale.tag().to_owned());
+        }
+    }
     for definition in schema.definitions().iter().filter(|own| own.writable_by.contains(&BY)) {
         let Some(text) = params.get(&format!("{PREFIX}{}", definition.name))? else { continue };
         // A value that the person may not see is not in the form, so an empty field keeps it.
@@ -115,6 +124,11 @@ fn claim<'a>(profile: &'a mut Profile, name: &str) -> Option<&'a mut Option<Stri
         "nickname" => &mut profile.nickname,
         _ => return None,
     })
+}
+
+/// The language in which mail to a person is written by their profile; `None` if it says none that there is.
+fn mail_locale(profile: &Profile) -> Option<UiLocale> {
+    UiLocale::lookup(&profile.locale.as_deref()?.replace('_', "-"))
 }
 
 /// The value that was typed for an attribute; `None` if nothing was.
@@ -220,6 +234,7 @@ fn page(
         email: shown.email.clone(),
         email_verified: shown.email_verified,
         fields: fields.into(),
+        mail_language: mail_locale(&shown.profile).map(page_language),
         attributes: settings.attributes.definitions().iter().filter_map(|own| field(own, shown)).collect(),
         seen: person.user.updated_at.millis(),
     };

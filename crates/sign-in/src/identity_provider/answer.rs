@@ -115,7 +115,9 @@ async fn user_of(
             }
             Decision::SignUp => {
                 let id = UserId::trusted(format!("u{}", random::token_128(&*app.random)));
-                let user = upstream.new_user(provider, id.clone(), app.now());
+                let mut user = upstream.new_user(provider, id.clone(), app.now());
+                // Where the provider says nothing of it: the language in which the person came here.
+                user.profile.locale.get_or_insert_with(|| call.language().tag().to_owned());
                 let identity = identity(&context, provider, upstream, id);
                 match app.store.create_user_with_identity(&issuer.id, user.clone(), identity).await? {
                     IdentityCreation::Created => {

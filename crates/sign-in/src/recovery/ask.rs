@@ -12,7 +12,7 @@ use symbolon_protocol::sign_in::recovery::{LIVES, RecoveryLink};
 use symbolon_store::StoreError;
 
 use super::{PATH, PendingRecovery, RESET, SealedLink};
-use crate::after_answer::{after_answer, mail_language, may_be_told, queue};
+use crate::after_answer::{after_answer, mail_language, may_be_told, own_language, queue};
 use crate::interaction::{Interaction, PendingAuthorization};
 use crate::known_browser;
 use crate::login_form::is_plain_name;
@@ -93,6 +93,7 @@ struct RecoveryRequest {
     name: String,
     /// Where it was asked for.
     from: LoginFrom,
+    /// That of the page, for whoever has none of their own.
     language: MailLanguage,
     authorization: Option<PendingAuthorization>,
 }
@@ -116,7 +117,8 @@ impl RecoveryRequest {
         let Some(url) = self.url(link) else { return Ok(()) };
         let minutes = u32::try_from(LIVES.as_secs() / 60).unwrap_or(u32::MAX);
         let message = Message::ResetPassword { url, minutes };
-        let (language, user, client) = (self.language, Some(user.id.clone()), self.client());
+        let language = own_language(&user, self.language);
+        let (user, client) = (Some(user.id.clone()), self.client());
         queue(&self.context, &Mail { to, language, user, client, message }).await;
         Ok(())
     }

@@ -6,7 +6,7 @@ use axum::response::Response;
 use http::StatusCode;
 use symbolon_crypto::random;
 use symbolon_crypto::secret::SecretString;
-use symbolon_pages::Notice;
+use symbolon_pages::{Language, Notice};
 use symbolon_protocol::event::Event;
 use symbolon_protocol::group::Membership;
 use symbolon_protocol::id::UserId;
@@ -43,15 +43,15 @@ pub(super) enum NotOpened {
     Taken,
 }
 
-/// Opens the account of somebody who has proven the address. On return it is durable. Once begun it is completed even if the
-/// browser leaves.
+/// Opens the account of somebody who has proven the address. The language of the pages stays with it, as the `locale` in which mail is
+/// written. On return it is durable. Once begun it is completed even if the browser leaves.
 ///
 /// # Errors
 /// [`Failure`]: the store is out of reach.
 pub(super) async fn open(
     context: &Context,
     pending: &PendingRegistration,
-    applicant: &Applicant,
+    (applicant, language): (&Applicant, Language),
     password: Option<SecretString>,
 ) -> Result<Result<Arc<User>, NotOpened>, Failure> {
     let Context { app, issuer, remote, .. } = context;
@@ -67,7 +67,7 @@ pub(super) async fn open(
     };
     let (pending, applicant) = (pending.clone(), applicant.clone());
     let of_task = context.clone();
-    let opening = async move { create(&of_task, &pending, &applicant, hash).await };
+    let opening = async move { create(&of_task, &pending, (&applicant, language), hash).await };
     app.detached.finish_even_if_dropped(opening).await
 }
 
@@ -75,7 +75,7 @@ pub(super) async fn open(
 async fn create(
     context: &Context,
     pending: &PendingRegistration,
-    applicant: &Applicant,
+    (applicant, language): (&Applicant, Language),
     hash: Option<PasswordHash>,
 ) -> Result<Result<Arc<User>, NotOpened>, Failure> {
     let Context { app, issuer, .. } = context;
@@ -98,7 +98,8 @@ async fn create(
         (Standing::Claimed | Standing::Free, _) => {}
     }
     let id = UserId::trusted(format!("u{}", random::token_128(&*app.random)));
-    let user = applicant.user(id, app.now());
+    let mut user = applicant.user(id, app.now());
+    user.profile.locale = Some(language.tag().to_owned());
     if app.store.create_user(&issuer.id, user.clone(), hash).await? == Created::Exists {
         let is_there = app.store.user_by_login(&issuer.id, &applicant.email).await?.is_some();
         return Ok(Err(if is_there { NotOpened::Exists } else { NotOpened::Taken }));

@@ -15,7 +15,7 @@ use symbolon_protocol::sign_in::registration::Standing;
 use super::applicant::{Applicant, Typed};
 use super::new_password::new_password;
 use super::{PATH, PendingRegistration, closed, confirm, invited, is_open};
-use crate::after_answer::{after_answer, mail_language, may_be_told, queue};
+use crate::after_answer::{after_answer, mail_language, may_be_told, own_language, queue};
 use crate::interaction::{Interaction, PendingAuthorization};
 use crate::login_page::{self, append};
 use crate::notice_page::notice;
@@ -148,7 +148,8 @@ async fn tell(context: Context, mail: Mail) {
             if !may_be_told(&context, &to, &mail.to, context.remote) {
                 return;
             }
-            Mail { to, user: Some(user.id.clone()), message, ..mail }
+            let language = own_language(&user, mail.language);
+            Mail { to, language, user: Some(user.id.clone()), message, ..mail }
         }
     };
     queue(&context, &mail).await;

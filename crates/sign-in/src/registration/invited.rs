@@ -29,7 +29,8 @@ pub(super) async fn submit(
             return apply::page((&call.context, &call.received), &interaction, typed, error).await;
         }
     };
-    match account::open(&call.context, &interaction.pending, &applicant, password).await? {
+    let whose = (&applicant, interaction.language);
+    match account::open(&call.context, &interaction.pending, whose, password).await? {
         Ok(user) => account::sign_in(call, interaction, &user).await,
         Err(NotOpened::Busy) => {
             apply::page((&call.context, &call.received), &interaction, typed, Some(RegisterError::Busy)).await

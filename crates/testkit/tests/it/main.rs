@@ -13,6 +13,7 @@ mod access_token_typ;
 mod account;
 mod admin;
 mod admin_query;
+mod administrator_news;
 mod attributes;
 mod audit_changes;
 mod authenticators;

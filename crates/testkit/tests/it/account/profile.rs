@@ -82,6 +82,27 @@ fn a_value_that_the_schema_refuses_is_told_and_nothing_is_saved() {
     assert_eq!(user(&scene), before);
 }
 
+/// What the page shows of a `locale` is its language; sending it back unchanged leaves the rest of it.
+#[test]
+fn a_person_chooses_the_language_of_their_mail() {
+    let scene = Scene::new();
+    let browser = signed_in(&scene, "other@example.com", PASSWORD);
+    let chosen = |stored: &str, sent: &str| {
+        let body = json!({ "locale": stored });
+        assert_eq!(scene.server.admin("PATCH", "/users/other", Some(body)).status, 200);
+        let saved = send(&browser, PATH, &[("locale", sent)]);
+        assert_eq!(saved.status, 303, "{saved:?}");
+        user(&scene)["locale"].clone()
+    };
+    assert_eq!(chosen("de-AT", "de"), "de-AT");
+    assert!(browser.get(PATH).body.contains("value=\"de\" lang=\"de\" selected"));
+    assert_eq!(chosen("de-AT", "fr"), "fr");
+    assert_eq!(chosen("de-AT", ""), json!(null));
+    assert_eq!(chosen("nb", ""), "nb");
+    assert_eq!(chosen("nb", "ja"), "ja");
+    assert_eq!(chosen("ja", "tlh"), json!(null), "there is no such language");
+}
+
 #[test]
 fn what_was_changed_elsewhere_is_not_overwritten() {
     let scene = Scene::new();

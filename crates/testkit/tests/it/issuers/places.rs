@@ -129,6 +129,7 @@ fn an_issuer_cannot_take_anothers_place() {
     refused(json!({ "id": "new", "url": format!("{}/acme", server.url) }), 409);
     refused(json!({ "id": "new", "url": format!("{}/api/x", server.url) }), 400);
     refused(json!({ "id": "new", "url": format!("{}/assets", server.url) }), 400);
+    refused(json!({ "id": "new", "url": format!("{}/device", server.url) }), 400);
     // Where another issuer has its endpoints and pages, and the other way round.
     for path in ["/token", "/login", "/userinfo/x", "/acme/token", "/acme/consent", "/acme/logout"] {
         refused(json!({ "id": "new", "url": format!("{}{path}", server.url) }), 400);

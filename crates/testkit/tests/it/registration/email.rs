@@ -3,7 +3,7 @@
 use serde_json::json;
 use symbolon_testkit::{Answer, Browser};
 
-use super::{ANN, PASSWORD, Scene, other_than};
+use super::{ANN, PASSWORD, Scene, link, other_than};
 use crate::login::hidden;
 
 const NEW: &str = "ann@example.org";
@@ -24,13 +24,18 @@ fn prove(browser: &Browser, page: &Answer, code: &str) -> Answer {
 /// A browser in which a user with an unproven address is signed in.
 fn signed_in(scene: &Scene) -> (String, Browser) {
     let id = scene.user(json!({ "email": ANN, "password": PASSWORD }));
+    (id, signed_in_by(scene, ANN))
+}
+
+/// A browser in which somebody has signed in by a name.
+fn signed_in_by(scene: &Scene, name: &str) -> Browser {
     let browser = scene.server.browser();
     let page = browser.get(&browser.get(&scene.rp.authorization_request().path()).location());
     let (transaction, csrf) = hidden(&page);
     let form =
-        [("transaction", &*transaction), ("csrf_token", &*csrf), ("username", ANN), ("password", PASSWORD)];
+        [("transaction", &*transaction), ("csrf_token", &*csrf), ("username", name), ("password", PASSWORD)];
     assert_eq!(browser.post("/login", &form).status, 303);
-    (id, browser)
+    browser
 }
 
 #[test]
@@ -53,6 +58,8 @@ fn an_unproven_address_is_proven_by_a_code() {
 fn a_new_address_counts_when_it_is_proven_and_the_old_one_is_told() {
     let scene = Scene::new();
     let (id, browser) = signed_in(&scene);
+    let german = scene.server.admin("PATCH", &format!("/users/{id}"), Some(json!({ "locale": "de-AT" })));
+    assert_eq!(german.status, 200, "{german:?}");
     let sent = ask(&browser, NEW);
     let mail = scene.mailbox.next();
     assert_eq!(mail.to, NEW);
@@ -66,8 +73,31 @@ fn a_new_address_counts_when_it_is_proven_and_the_old_one_is_told() {
     assert_eq!((&record["email"], &record["email_verified"]), (&json!(NEW), &json!(true)));
     let told = scene.mailbox.next();
     assert!(told.to == ANN && told.text.contains(NEW), "{told:?}");
+    assert!(told.text.contains("hat jetzt eine andere Adresse"), "in the person's language: {told:?}");
     assert!(scene.signs_in(NEW, PASSWORD) && !scene.signs_in(ANN, PASSWORD));
     assert_eq!(scene.audited("email.proven").len(), 1);
+}
+
+#[test]
+fn an_account_without_an_address_finds_the_way_to_one_on_its_profile() {
+    let scene = Scene::new();
+    let id = scene.user(json!({ "preferred_username": "ann", "password": PASSWORD }));
+    let browser = signed_in_by(&scene, "ann");
+    let profile = browser.get("/account/profile");
+    let way = link(&profile, "add-email");
+    assert_eq!(way, "/account/email");
+    let sent = ask(&browser, NEW);
+    let waiting = browser.get(&sent.location());
+    let mail = scene.mailbox.next();
+    assert_eq!(mail.to, NEW);
+    let done = prove(&browser, &waiting, &mail.code());
+    assert_eq!((done.status, done.location().as_str()), (303, "/verify-email/done"), "{done:?}");
+    let record = scene.record(&id);
+    assert_eq!((&record["email"], &record["email_verified"]), (&json!(NEW), &json!(true)));
+    assert_eq!(scene.mailbox.unread(), 0, "there was no address to tell");
+    let profile = browser.get("/account/profile");
+    assert!(profile.body.contains(NEW), "{}", profile.body);
+    assert_eq!(link(&profile, "change-email"), "/account/email");
 }
 
 #[test]

@@ -170,6 +170,32 @@ fn a_person_registers_and_is_led_back_to_the_application() {
     assert_eq!(confirm(&browser, &waiting, &mail.code(), PASSWORD).status, 403);
 }
 
+/// Whoever causes a mail, and in whatever browser: it is in the language of the person whose account it is.
+#[test]
+fn the_language_of_the_pages_stays_with_the_person_and_mail_comes_in_it() {
+    let scene = Scene::new();
+    let browser = scene.server.browser();
+    browser.set_cookie("symbolon_language", "de");
+    let waiting = scene.apply(&browser, &browser.get("/register"), ANN);
+    let done = confirm(&browser, &waiting, &scene.mailbox.next().code(), PASSWORD);
+    assert_eq!(done.status, 303, "{done:?}");
+    assert_eq!(scene.user_of(ANN).expect("an account")["locale"], "de");
+    let other = scene.server.browser();
+    other.set_cookie("symbolon_language", "fr");
+    scene.apply(&other, &other.get("/register"), ANN);
+    let exists = scene.mailbox.next();
+    assert!(exists.to == ANN && exists.text.contains("Sie haben schon eines"), "{exists:?}");
+    let (transaction, csrf) = hidden(&other.get("/forgot-password"));
+    let form = [("transaction", &*transaction), ("csrf_token", &*csrf), ("username", ANN)];
+    assert_eq!(other.post("/forgot-password", &form).status, 303);
+    let recovery = scene.mailbox.next();
+    assert!(recovery.text.contains("ein neues Passwort"), "{recovery:?}");
+    // Who has no account gets the language of the page.
+    scene.apply(&other, &other.get("/register"), "bea@example.com");
+    let registration = scene.mailbox.next();
+    assert!(registration.text.contains("Saisissez ce code"), "{registration:?}");
+}
+
 #[test]
 fn the_link_stands_for_the_code_in_the_browser_that_asked_and_in_no_other() {
     let scene = Scene::new();

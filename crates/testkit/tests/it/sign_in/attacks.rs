@@ -146,8 +146,9 @@ fn a_code_leads_into_no_other_account_than_the_one_that_was_mailed_it() {
         patch(&scene, &carl, change.clone());
         let taker = change["email"].is_null().then(|| named("carl", "taker@example.com"));
         assert!(!page_signs_in(&browser, &page, &code), "{change}");
-        if let Some(taker) = taker {
-            delete(&scene, &taker);
+        match taker {
+            Some(taker) => delete(&scene, &taker),
+            None => assert_eq!(scene.mailbox.next().to, "carl@example.com", "the old address is told"),
         }
     }
     // An address that nobody vouches for any more, and the same one where nothing has changed.

@@ -1,7 +1,7 @@
 //! What the answer of another provider means for the accounts here.
 
 use serde_json::json;
-use symbolon_testkit::RelyingParty;
+use symbolon_testkit::{Browser, RelyingParty};
 
 use super::{ANN, Scene, add, at_login, claims, local, user};
 
@@ -23,7 +23,8 @@ fn who_signs_up_comes_back_to_the_same_account() {
         subjects.push(claims["sub"].clone());
     }
     assert_eq!(subjects[0], subjects[1]);
-    assert_eq!(user(&scene.server, ANN)["email_verified"], true);
+    let made = user(&scene.server, ANN);
+    assert_eq!((&made["email_verified"], &made["locale"]), (&json!(true), &json!("en")), "that of the pages");
     assert!(user(&scene.server, "new@example.com").is_null());
 }
 
@@ -64,6 +65,47 @@ fn an_account_is_connected_only_by_an_address_that_both_sides_verified() {
             assert_eq!(done.status, 403, "{here} {there} {setting}: {done:?}");
             assert_eq!(browser.cookie("symbolon_session"), None);
         }
+    }
+}
+
+/// Every spelling of an address is one address; a letter that only looks the same makes another one, with a mailbox of its own.
+#[test]
+fn an_address_that_only_looks_the_same_is_not_connected_and_every_spelling_is() {
+    let scene = Scene::new(json!({ "link_by_verified_email": true }));
+    let ann = scene.server.create_user("ann@m\u{fc}ller.example");
+    let bea = scene.server.create_user("bea@m\u{fc}ller.example");
+    let sign_in = |person: &Browser| {
+        let (browser, request) = (scene.server.browser(), scene.rp.authorization_request());
+        let done = scene.through(&browser, person, &request);
+        (browser, request, done)
+    };
+    // Cyrillic letters before and behind the @, a mark less, one more, and one of another letter.
+    let look_alikes = [
+        "\u{430}nn@m\u{fc}ller.example",
+        "ann@m\u{fc}ll\u{435}r.example",
+        "ann@muller.example",
+        "ann@mu\u{308}\u{308}ller.example",
+        "ann@m\u{171}ller.example",
+    ];
+    let people = look_alikes.map(|email| (email, scene.upstream.signed_in(email).1));
+    for (email, person) in &people {
+        let (browser, _, refused) = sign_in(person);
+        assert_eq!(refused.status, 403, "{email}: {refused:?}");
+        assert_eq!(browser.cookie("symbolon_session"), None, "{email}");
+    }
+    // Decomposed, and in capitals.
+    for (spelling, own) in [("ann@mu\u{308}ller.example", &ann), ("BEA@M\u{dc}LLER.EXAMPLE", &bea)] {
+        let (_, person) = scene.upstream.signed_in(spelling);
+        let (_, request, done) = sign_in(&person);
+        assert_eq!(claims(&scene.rp, &request, &done)["sub"], **own, "{spelling}");
+    }
+    let open = json!({ "sign_up": true });
+    assert_eq!(scene.server.admin("PATCH", "/identity-providers/acme", Some(open)).status, 200);
+    for (email, person) in &people {
+        let (_, request, done) = sign_in(person);
+        let claims = claims(&scene.rp, &request, &done);
+        assert_eq!(claims["email"], **email, "an account of its own");
+        assert!(claims["sub"] != *ann && claims["sub"] != *bea, "{email}: {claims}");
     }
 }
 

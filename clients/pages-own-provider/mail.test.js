@@ -1,12 +1,11 @@
 // What leads in by mail, in headless Chromium with a mailbox: registration to the end, codes and links at the sign-in page, a
 // forgotten password to the new one, invitations, and a changed address.
 import assert from "node:assert/strict";
-import { after, before } from "node:test";
-import { NAMED, authorizationUrl, create, serve, set, somebody } from "../pages/application.js";
+import { authorizationUrl, create, set, somebody } from "../pages/application.js";
 import { visits } from "../pages/look.js";
 import { codeIn, linkIn } from "../pages/mailbox.js";
-import { startProvider } from "../pages/provider.js";
-import { fill, isIn, launch, outcome, signIn } from "../pages/visitor.js";
+import { browser, provider, scene, site, withOwnProvider } from "../pages/own-provider.js";
+import { fill, isIn, outcome, signIn } from "../pages/visitor.js";
 
 const PASSWORD = "the first password of theirs";
 const TRIES = 5;
@@ -14,21 +13,8 @@ const TRIES = 5;
 const BY_CODE = ["password", "email_code"];
 const BY_LINK = ["password", "magic_link"];
 
-let browser;
-let provider;
-let site;
-before(async () => {
-  [browser, provider] = [await launch(), await startProvider()];
-  site = await serve(provider);
-  await set({ branding: NAMED }, provider);
-});
-after(async () => {
-  await browser?.close();
-  site?.close();
-  await provider?.stop();
-});
+withOwnProvider();
 
-const scene = { browser: () => browser, provider: () => provider };
 const told = [400, 403, 409, 410, 429];
 const atLogin = (page) => page.goto(authorizationUrl(site, { prompt: "login" }));
 /** Six digits that are not those. */

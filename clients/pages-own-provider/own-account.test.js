@@ -2,30 +2,16 @@
 // applications, a copy of the data, and the end of it all.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { after, before } from "node:test";
-import { NAMED, authorizationUrl, serve, set, somebody } from "../pages/application.js";
+import { authorizationUrl, somebody } from "../pages/application.js";
 import { withFingerprint } from "../pages/device.js";
 import { visits } from "../pages/look.js";
-import { startProvider } from "../pages/provider.js";
-import { isIn, launch, signIn } from "../pages/visitor.js";
+import { browser, provider, scene, site, withOwnProvider } from "../pages/own-provider.js";
+import { isIn, signIn } from "../pages/visitor.js";
 
 const PHONE = "Mozilla/5.0 (Linux; Android 16; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Mobile Safari/537.36";
 
-let browser;
-let provider;
-let site;
-before(async () => {
-  [browser, provider] = [await launch(), await startProvider()];
-  site = await serve(provider);
-  await set({ self_deletion: true, branding: NAMED }, provider);
-});
-after(async () => {
-  await browser?.close();
-  site?.close();
-  await provider?.stop();
-});
+withOwnProvider({ settings: { self_deletion: true } });
 
-const scene = { browser: () => browser, provider: () => provider };
 const told = [400, 403];
 const isDone = (page) => page.waitForSelector("#notice[role=status]");
 

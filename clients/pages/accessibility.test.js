@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { NAMED, authorizationUrl, fixtures, putLogo, serve, set } from "./application.js";
 import { visits } from "./look.js";
-import { launch, signIn } from "./visitor.js";
+import { isIn, launch, outcome, signIn } from "./visitor.js";
 
 // Pictures are of the pages as they come.
 const IS_BRANDED = !process.env.SYMBOLON_PICTURES_TO;
@@ -93,6 +93,9 @@ async function strangersPages({ page, see, hasScripts }) {
   await see("mailed-code-refused");
   await page.goto(`${base_url}/authorize?client_id=nobody&response_type=code`);
   await see("error");
+  await page.goto(`${base_url}/`);
+  await page.waitForSelector("#discovery");
+  await see("root");
 }
 
 const ACCOUNT = ["", "profile", "email", "password", "security", "security/generator", "security/passkey"];
@@ -116,8 +119,26 @@ async function personsPages({ page, see }) {
   await see("signed-out");
 }
 
+/** An answer that a form brings to the application: by itself where scripts run, which is held back for a look. */
+async function formsPage({ page, see, hasScripts }) {
+  await page.goto(authorizationUrl(site));
+  await signIn(page, fixtures.user);
+  await isIn(page);
+  await page.route(/\/form-post/, (route) => route.abort());
+  await page.goto(authorizationUrl(site, { response_mode: "form_post" }));
+  await page.waitForSelector("form#form-post");
+  await see("form-post");
+  await page.click("form#form-post button");
+  assert.equal(await outcome(page), "signed-in");
+  if (!hasScripts) return;
+  await page.unrouteAll();
+  await page.goto(authorizationUrl(site, { response_mode: "form_post" }), { waitUntil: "commit" });
+  assert.equal(await outcome(page), "signed-in", "nobody has pressed the button");
+}
+
 visits("a stranger's pages", scene, strangersPages, { told });
 visits("a person's pages", scene, personsPages, { told });
+visits("an answer by a form", scene, formsPage);
 
 // The provider sends its pages as they are; a proxy in front of it may compress the files that pages load.
 test("the sign-in page and its files take few bytes, compressed", async (t) => {

@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
-import { gzipSync } from "node:zlib";
 import { NAMED, authorizationUrl, fixtures, putLogo, serve, set } from "./application.js";
 import { visits } from "./look.js";
 import { isIn, launch, outcome, signIn } from "./visitor.js";
@@ -13,6 +12,7 @@ const IS_BRANDED = !process.env.SYMBOLON_PICTURES_TO;
 const MOST_BYTES = 30 * 1024;
 const LATEST_PAINT_MS = 100;
 const LOADS = 15;
+const FEWEST_LOADS = 5;
 const REQUESTS = 3;
 const LOGO = "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 80 20'><path fill='#0a4d8c' d='M0 0h80v20H0z'/></svg>";
 // The strangest values that are accepted: everything has nearly the least contrast, and lengths are at their bounds.
@@ -140,21 +140,24 @@ visits("a stranger's pages", scene, strangersPages, { told });
 visits("a person's pages", scene, personsPages, { told });
 visits("an answer by a form", scene, formsPage);
 
-// The provider sends its pages as they are; a proxy in front of it may compress the files that pages load.
-test("the sign-in page and its files take few bytes, compressed", async (t) => {
+// What comes over the wire, headers among it: files compressed, the page itself not, because it holds secrets whose length would show.
+test("the sign-in page and its files take few bytes on the wire", async (t) => {
   const context = await browser.newContext();
   try {
     const page = await context.newPage();
-    const answers = [];
+    const parts = [];
     // The bytes of logos are those that somebody uploaded.
     const isPart = (response) => response.ok() && !new URL(response.url()).pathname.endsWith("/logo");
-    page.on("response", (response) => isPart(response) && answers.push(response.body()));
+    page.on("response", (response) => isPart(response) && parts.push(response));
     await page.goto(authorizationUrl(site), { waitUntil: "networkidle" });
-    const bodies = await Promise.all(answers);
-    const whole = bodies.reduce((sum, body) => sum + body.length, 0);
-    const compressed = bodies.reduce((sum, body) => sum + gzipSync(body).length, 0);
-    t.diagnostic(`${whole} bytes, compressed ${compressed}`);
-    assert.ok(compressed > 0 && compressed < MOST_BYTES, `${compressed} bytes`);
+    const sum = (numbers) => numbers.reduce((one, other) => one + other, 0);
+    const sizes = await Promise.all(parts.map((response) => response.request().sizes()));
+    const whole = sum((await Promise.all(parts.map((response) => response.body()))).map(({ length }) => length));
+    const bodies = sum(sizes.map(({ responseBodySize }) => responseBodySize));
+    const headers = sum(sizes.map(({ responseHeadersSize }) => responseHeadersSize));
+    t.diagnostic(`${bodies} bytes and ${headers} of headers in ${parts.length} answers, ${whole} bytes when unpacked`);
+    assert.ok(bodies > 0 && bodies < whole, "files come compressed");
+    assert.ok(bodies + headers < MOST_BYTES, `${bodies + headers} bytes`);
   } finally {
     await context.close();
   }
@@ -178,7 +181,7 @@ async function paintedAfter(url) {
 
 // Whatever else the machine does makes a load slower and none faster, so the best of several counts. It is three requests, one after another:
 // the application's, the page, its style sheet. Where a page of one word, which is one request, usually takes more than a third of the
-// time, the machine is too busy for the limit, and three times as long counts.
+// time, the machine is too busy to tell, which the output says then, and three times as long counts.
 test("the sign-in page is painted soon", async (t) => {
   const server = createServer((_, response) => response.setHeader("content-type", "text/html").end("<!doctype html><p>word"));
   await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
@@ -187,14 +190,17 @@ test("the sign-in page is painted soon", async (t) => {
   const best = (all) => Math.min(...all);
   const usual = (all) => all.toSorted((one, other) => one - other)[Math.floor(all.length / 2)];
   try {
-    while (times.length < LOADS && !(best(times) < LATEST_PAINT_MS)) {
+    while (times.length < FEWEST_LOADS || (times.length < LOADS && best(times) >= LATEST_PAINT_MS)) {
       words.push(await paintedAfter(bare));
       times.push(await paintedAfter(authorizationUrl(site)));
     }
   } finally {
     server.close();
   }
-  t.diagnostic(`first paint after ${times.map(Math.round)} ms, of a word after ${words.map(Math.round)} ms`);
-  const latest = Math.max(LATEST_PAINT_MS, REQUESTS * usual(words));
+  const isTelling = REQUESTS * usual(words) <= LATEST_PAINT_MS;
+  const told = (all) => `${Math.round(best(all))} ms at best, usually ${Math.round(usual(all))}`;
+  t.diagnostic(`first paint after ${told(times)}; of a word after ${told(words)}, of ${times.length} each`);
+  if (!isTelling) t.diagnostic(`too busy a machine to tell whether ${LATEST_PAINT_MS} ms are held`);
+  const latest = isTelling ? LATEST_PAINT_MS : REQUESTS * usual(words);
   assert.ok(best(times) < latest, `${best(times)} ms, at most ${latest} ms`);
 });

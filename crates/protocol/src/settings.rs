@@ -10,6 +10,7 @@ use crate::branding::Branding;
 use crate::claim_definition::ClaimDefinition;
 use crate::identity_provider::IdentityProvider;
 use crate::pkce::PkcePolicy;
+use crate::sign_in::acr::RequestedAcr;
 use crate::sign_in::method::{SignInMethods, SignInPage};
 use crate::sign_in::origin::AllowedOrigin;
 use crate::sign_in::registration::Registration;
@@ -218,13 +219,15 @@ pub enum IdTokenClaims {
     Minimal,
 }
 
-/// Whether a sign-in needs a second factor of somebody who has none. Whoever has one is always asked for it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Whether a sign-in needs a second factor of somebody who has none. Whoever has one is always asked for it. The stricter one is the greater.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SecondFactor {
     /// It does not.
     #[default]
     Optional,
+    /// It does if the request asks for it: by `acr_values`, or its client by `default_acr_values`.
+    Requested,
     /// It does: who has none sets one up.
     Required,
 }
@@ -242,6 +245,15 @@ fn is_never(number: &u32) -> bool {
 impl SecondFactor {
     fn is_optional(&self) -> bool {
         *self == Self::Optional
+    }
+
+    /// Whether a sign-in needs one for a request that asks for these classes.
+    pub fn is_needed(self, asked: RequestedAcr) -> bool {
+        match self {
+            Self::Optional => false,
+            Self::Requested => asked.needs_second_factor(),
+            Self::Required => true,
+        }
     }
 }
 
@@ -428,10 +440,7 @@ impl IssuerSettings {
 
     /// Whether a sign-in for a client needs a second factor. What the issuer requires, no client waives.
     pub fn second_factor_for(&self, client: &ClientOverrides) -> SecondFactor {
-        match self.second_factor {
-            SecondFactor::Required => SecondFactor::Required,
-            SecondFactor::Optional => client.second_factor.unwrap_or_default(),
-        }
+        self.second_factor.max(client.second_factor.unwrap_or_default())
     }
 
     /// The lifetimes for a client.

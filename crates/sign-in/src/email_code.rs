@@ -173,7 +173,7 @@ async fn is_still_theirs(context: &Context, user: &User, address: &str) -> Resul
 async fn sign_in(call: &mut Call, form: LoginForm, user: &User, address: &str) -> Result<Response, Failure> {
     let context = call.context.clone();
     let proven = Proven::by(Factor::EmailCode, context.app.now());
-    let assessed = second_factor::assess(call, form.asking.client(), user, proven).await?;
+    let assessed = second_factor::assess(call, &form.asking, user, proven).await?;
     let LoginForm { mut interaction, asking, typed } = form;
     let code = interaction.pending.email_code.take();
     if second_factor::is_needed(&assessed.step) {

@@ -86,7 +86,7 @@ async fn by_password(
         Err(error) => return form.refused(&context, error).await,
     };
     let proven = Proven::by(Factor::Password, context.app.now());
-    let assessed = second_factor::assess(call, form.asking.client(), &right.user, proven).await?;
+    let assessed = second_factor::assess(call, &form.asking, &right.user, proven).await?;
     let LoginForm { mut interaction, asking, typed } = form;
     let can_create = creates_passkeys && passkey_offer_page::is_due(call, &right.user, &assessed.set);
     interaction.pending.offer_passkey = can_create;

@@ -8,6 +8,7 @@ use symbolon_protocol::client::Client;
 use symbolon_protocol::id::ClientId;
 use symbolon_protocol::logo::Logo;
 use symbolon_protocol::params::Params;
+use symbolon_protocol::sign_in::acr::RequestedAcr;
 
 use crate::interaction::{PendingAuthorization, unreadable};
 use crate::sign_in_goal::SignInGoal;
@@ -24,6 +25,8 @@ pub(super) struct RequestingClient {
     pub(super) redirect_uri: String,
     /// The value that prefills the login form.
     pub(super) login_hint: Option<String>,
+    /// The classes of authentication that the request asks for.
+    acr: RequestedAcr,
 }
 
 impl RequestingClient {
@@ -35,16 +38,20 @@ impl RequestingClient {
         let params = Params::parse(pending.request().ok_or_else(unreadable)?.as_bytes())?;
         let client = client_of(context, &params).await?;
         let settings = context.issuer.settings.load_full();
-        let (redirect_uri, login_hint) =
+        let (redirect_uri, login_hint, acr) =
             match AuthorizationRequest::check(&params, &client, (&context.issuer.url, &settings)) {
-                Ok(request) => {
-                    (request.return_to.redirect_uri.to_owned(), request.login_hint.map(str::to_owned))
+                Ok(request) => (
+                    request.return_to.redirect_uri.to_owned(),
+                    request.login_hint.map(str::to_owned),
+                    request.acr,
+                ),
+                Err(Rejection::Redirect(to, _)) => {
+                    (to.redirect_uri.to_owned(), None, RequestedAcr::default())
                 }
-                Err(Rejection::Redirect(to, _)) => (to.redirect_uri.to_owned(), None),
                 Err(Rejection::Page(error)) => return Err(error.into()),
             };
         let logo = context.app.store.logo(&context.issuer.id, Some(&client.client_id)).await?;
-        Ok(Self { client, logo, redirect_uri, login_hint })
+        Ok(Self { client, logo, redirect_uri, login_hint, acr })
     }
 
     /// How the pages of its requests present the provider.
@@ -86,6 +93,14 @@ impl Asking {
     pub(super) fn client(&self) -> Option<&Arc<Client>> {
         match self {
             Self::Client(asking) => Some(&asking.client),
+            Self::Account { .. } => None,
+        }
+    }
+
+    /// The client, if it is one, and the classes of authentication that it asks for.
+    pub(super) fn wanted(&self) -> Option<(&Arc<Client>, RequestedAcr)> {
+        match self {
+            Self::Client(asking) => Some((&asking.client, asking.acr)),
             Self::Account { .. } => None,
         }
     }

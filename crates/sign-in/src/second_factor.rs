@@ -13,6 +13,7 @@ use symbolon_protocol::client::Client;
 use symbolon_protocol::id::Sid;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::Reason;
+use symbolon_protocol::sign_in::acr::RequestedAcr;
 use symbolon_protocol::sign_in::totp::TotpSecret;
 use symbolon_protocol::sign_in::{Factor, Proven, Step, next_step};
 use symbolon_protocol::user::User;
@@ -42,38 +43,38 @@ pub(super) struct Assessed {
     pub(super) set: AuthenticatorSet,
 }
 
-/// What a sign-in needs after what is proven. `client`: the one that asks for it, if one does.
+/// What a sign-in needs after what is proven.
 ///
 /// # Errors
 /// [`Failure`]: the store is out of reach.
 pub(super) async fn assess(
     call: &mut Call,
-    client: Option<&Arc<Client>>,
+    asking: &Asking,
     user: &User,
     proven: Proven,
 ) -> Result<Assessed, Failure> {
     let Context { app, issuer, .. } = &call.context;
     let set = app.store.authenticators(&issuer.id, &user.id).await?.set;
     // Whoever comes for the account pages is about to change what proves who they are: that needs the factor itself.
-    let takes_remembered = client.is_some();
-    assess_enrolled(call, client, user, (proven, set), takes_remembered).await
+    let takes_remembered = asking.client().is_some();
+    assess_enrolled(call, asking.wanted(), user, (proven, set), takes_remembered).await
 }
 
-/// The same for a user who has enrolled these authenticators. `takes_remembered`: whether a remembered device may stand in for
+/// The same for a user who has enrolled these authenticators. `wanted`: the client that asks for it, if one does, and the classes that it
+/// asks for. `takes_remembered`: whether a remembered device may stand in for
 /// the second factor.
 ///
 /// # Errors
 /// [`Failure`]: the store is out of reach.
 pub(super) async fn assess_enrolled(
     call: &mut Call,
-    client: Option<&Arc<Client>>,
+    wanted: Option<(&Arc<Client>, RequestedAcr)>,
     user: &User,
     (proven, set): (Proven, AuthenticatorSet),
     takes_remembered: bool,
 ) -> Result<Assessed, Failure> {
     let Context { app, issuer, .. } = &call.context;
-    let policy =
-        second_factor_policy::policy(&call.context, client.map(|client| &**client), &user.id).await?;
+    let policy = second_factor_policy::policy(&call.context, wanted, &user.id).await?;
     let now = app.now();
     let step = next_step(&proven, policy, &set);
     if matches!(step, Step::Prove(_))

@@ -116,7 +116,7 @@ fn id_token_claims() -> Value {
 }
 
 fn second_factor() -> Value {
-    json!({ "type": "string", "enum": ["optional", "required"] })
+    json!({ "type": "string", "enum": ["optional", "requested", "required"] })
 }
 
 /// All schemas.

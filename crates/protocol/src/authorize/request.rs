@@ -9,7 +9,7 @@ use crate::pkce::{self, CodeChallenge};
 use crate::redirect_uri;
 use crate::refusal::{self, Details, Reason};
 use crate::scope::{self, OPENID, Scope};
-use crate::settings::{IssuerSettings, SecondFactor};
+use crate::settings::IssuerSettings;
 use crate::sign_in::acr::RequestedAcr;
 use crate::token::resource;
 
@@ -221,6 +221,7 @@ impl<'p> AuthorizationRequest<'p> {
             pkce::challenge(sent.code_challenge.value(), sent.code_challenge_method.value())?;
         // OpenID Connect Core 3.1.2.1: only a request with the scope `openid` gets an ID token, and so the nonce back.
         let compared = nonce.filter(|_| scope.contains(OPENID));
+        let acr = requested_acr(sent, client);
         let policy = settings.pkce_for(&client.settings);
         pkce::check_protected(policy, client.client_type(), code_challenge.as_ref(), compared)?;
         Ok(Self {
@@ -234,8 +235,8 @@ impl<'p> AuthorizationRequest<'p> {
             id_token_hint: sent.id_token_hint.value(),
             ui_locales: sent.ui_locales.value(),
             resource: Vec::new(),
-            acr: requested_acr(sent, client),
-            needs_second_factor: settings.second_factor_for(&client.settings) == SecondFactor::Required,
+            acr,
+            needs_second_factor: settings.second_factor_for(&client.settings).is_needed(acr),
         })
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! A class follows from the session's `amr`, so nothing is kept for it. A request asks for classes by `acr_values` (Core
 //! 3.1.2.1), a client by `default_acr_values` (OpenID Connect Registration 2). Both are voluntary: whoever has nothing that
-//! would satisfy them gets the code all the same, and `acr` says what was proven.
+//! would satisfy them gets the code all the same, and `acr` says what was proven. Only the setting `second_factor` makes a second factor
+//! of it that must be.
 
 use serde::{Deserialize, Serialize};
 
@@ -97,6 +98,11 @@ impl RequestedAcr {
         self.0[0].is_none()
     }
 
+    /// Whether one factor satisfies none of the classes that are asked for.
+    pub fn needs_second_factor(&self) -> bool {
+        !self.is_empty() && self.iter().all(|class| class > Acr::OneFactor)
+    }
+
     /// The classes.
     pub fn iter(&self) -> impl Iterator<Item = Acr> {
         self.0.into_iter().flatten()
@@ -171,6 +177,20 @@ mod tests {
             ("", passkey, None),
         ] {
             assert_eq!(RequestedAcr::parse(asked).satisfied_by(amr), claim, "{asked}");
+        }
+    }
+
+    #[test]
+    fn a_second_factor_is_needed_where_one_satisfies_no_class() {
+        for (asked, needs) in [
+            ("urn:symbolon:acr:2", true),
+            ("phrh phr", true),
+            ("urn:symbolon:acr:2 urn:symbolon:acr:1", false),
+            ("urn:symbolon:acr:1", false),
+            ("gold", false),
+            ("", false),
+        ] {
+            assert_eq!(RequestedAcr::parse(asked).needs_second_factor(), needs, "{asked}");
         }
     }
 

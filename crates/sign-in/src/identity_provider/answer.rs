@@ -53,7 +53,7 @@ pub(super) async fn sign_in(
     };
     groups::follow(&context, &user.id, &upstream.groups(provider)).await?;
     let proven = Proven::by(Factor::IdentityProvider, context.app.now());
-    let assessed = second_factor::assess(call, asking.client(), &user, proven).await?;
+    let assessed = second_factor::assess(call, &asking, &user, proven).await?;
     let (key, subject) = (provider.key.to_string(), upstream.subject.clone());
     if second_factor::is_needed(&assessed.step) {
         let proof = Proof::Identity { provider: key, subject };

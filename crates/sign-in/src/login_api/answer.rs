@@ -76,7 +76,8 @@ pub(super) async fn signed_in(
     let FirstStep { proven, proof, enrolled } = first;
     let client = wanted.client.as_ref();
     // Whoever calls is an application: the account pages look at `amr` by themselves.
-    let assessed = assess_enrolled(call, client, user, (proven, enrolled), true).await?;
+    let asked = client.map(|client| (client, wanted.acr));
+    let assessed = assess_enrolled(call, asked, user, (proven, enrolled), true).await?;
     let Assessed { step, set, .. } = assessed;
     let (client, now) = (client.map(|client| &client.client_id), call.context.app.now());
     let amr = match (step, proof) {

@@ -150,13 +150,14 @@ pub(super) async fn sign_in(
 ) -> Result<Response, Failure> {
     let context = call.context.clone();
     let wanted = interaction.pending.authorization.clone();
-    let client = match &wanted {
-        Some(wanted) => Asking::of(&context, wanted).await?.client().cloned(),
+    let asking = match &wanted {
+        Some(wanted) => Some(Asking::of(&context, wanted).await?),
         None => None,
     };
     // Also by a role that an invitation brought.
-    let policy = second_factor_policy::policy(&context, client.as_deref(), &user.id).await?;
-    call.client = client;
+    let asked = asking.as_ref().and_then(Asking::wanted);
+    let policy = second_factor_policy::policy(&context, asked, &user.id).await?;
+    call.client = asking.as_ref().and_then(Asking::client).cloned();
     if policy.needs_second_factor {
         let to = onward::sign_in_page(&context, &call.received, wanted.as_ref())?;
         return Ok(onward::lead(&call.received, &to, interaction.browser.cookie(&context.issuer)));

@@ -1,6 +1,7 @@
 //! Whether somebody has an account shows in no answer to who has proven nothing: neither in its bytes nor in its time.
 
 mod mail_arrival;
+mod recovery_links;
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -16,6 +17,10 @@ use crate::registration::{PASSWORD, Scene};
 /// A name that an account has, with everything that an account can have, and one that none has.
 const KNOWN: &str = "ann@example.com";
 const UNKNOWN: &str = "bob@example.com";
+/// A name of an account that has no password, and nothing else to sign in with but its mailbox.
+const WITHOUT_PASSWORD: &str = "cal@example.com";
+/// Somebody who is signed in.
+const SIGNED_IN: &str = "eve@example.com";
 
 const CODE: &str = "/login/email-code";
 
@@ -35,14 +40,19 @@ struct Asker<'a> {
     login: Answer,
     registration: Answer,
     recovery: Answer,
+    /// A browser in which somebody is signed in, and its page for another address.
+    person: Browser,
+    address: Answer,
 }
 
 /// Asks about a name: the answer, and how long it took.
 type Ask = fn(&Asker<'_>, &str) -> (Answer, Duration);
 
-/// What may be asked, and which setting of `registration` it is asked under. Where it is closed, only a name that an account has
-/// gets mail, so that there is more to hide.
-const QUESTIONS: [(&str, &str, Ask); 8] = [
+/// What may be asked, and which setting of `registration` it is asked under.
+type Question = (&'static str, &'static str, Ask);
+
+/// What is asked. Where registration is closed, only a name that an account has gets mail, so that there is more to hide.
+const QUESTIONS: [Question; 11] = [
     ("a wrong password", "closed", |asker, name| {
         let more = [("username", name), ("password", "a wrong password")];
         timed(|| form(&asker.browser, "/login", &asker.login, &more))
@@ -50,6 +60,17 @@ const QUESTIONS: [(&str, &str, Ask); 8] = [
     ("registration", "open", |asker, name| {
         let more = [("email", name), ("given_name", "A"), ("family_name", "B")];
         timed(|| form(&asker.browser, "/register", &asker.registration, &more))
+    }),
+    ("a wrong code of a registration", "open", |asker, name| {
+        let sent = form(&asker.browser, "/register", &asker.registration, &[("email", name)]);
+        let page = asker.browser.get(&sent.location());
+        let more = [("code", "no code"), ("password", PASSWORD)];
+        timed(|| form(&asker.browser, "/register/confirm", &page, &more))
+    }),
+    ("another address", "closed", |asker, name| timed(|| asker.another_address(name))),
+    ("a wrong code of another address", "closed", |asker, name| {
+        let page = asker.person.get(&asker.another_address(name).location());
+        timed(|| form(&asker.person, "/verify-email", &page, &[("code", "no code")]))
     }),
     ("recovery", "closed", |asker, name| {
         let more = [("username", name)];
@@ -94,7 +115,18 @@ fn scene() -> Scene {
     let path = format!("/users/{user}/password");
     let set = scene.server.admin("POST", &path, Some(json!({ "password": PASSWORD })));
     assert_eq!(set.status, 200, "{set:?}");
+    scene.user(json!({ "email": WITHOUT_PASSWORD, "email_verified": true }));
+    scene.user(json!({ "email": SIGNED_IN, "email_verified": true, "password": PASSWORD }));
     scene
+}
+
+/// A browser in which somebody is signed in.
+fn signed_in(scene: &Scene) -> Browser {
+    let browser = scene.server.browser();
+    let page = browser.get(&browser.get(&scene.rp.authorization_request().path()).location());
+    let sent = form(&browser, "/login", &page, &[("username", SIGNED_IN), ("password", PASSWORD)]);
+    assert_eq!(sent.status, 303, "{sent:?}");
+    browser
 }
 
 impl<'a> Asker<'a> {
@@ -105,7 +137,21 @@ impl<'a> Asker<'a> {
         let login = browser.get(&browser.get(&scene.rp.authorization_request().path()).location());
         let (register, recovery) = (browser.get("/register"), browser.get("/forgot-password"));
         scene.set(json!({ "registration": registration }));
-        Self { scene, browser, login, registration: register, recovery }
+        let person = signed_in(scene);
+        let address = person.get("/account/email");
+        Self { scene, browser, login, registration: register, recovery, person, address }
+    }
+
+    /// Asks for a mail to an address that is to be the person's own.
+    fn another_address(&self, name: &str) -> Answer {
+        let csrf = self.address.field("csrf_token").expect("a form");
+        self.person.post("/account/email", &[("csrf_token", &csrf), ("email", name)])
+    }
+
+    /// Where an answer leads, in the browser that it was for.
+    fn follow(&self, to: &str) -> Answer {
+        let browser = if to.starts_with("/verify-email") { &self.person } else { &self.browser };
+        browser.get(to)
     }
 
     fn call(&self, path: &str, body: &Value) -> Answer {
@@ -153,13 +199,15 @@ fn answers_are_the_same_byte_for_byte() {
             let each = |_| {
                 let answer = ask(&asker, name).0;
                 assert!(answer.status < 500 && answer.status != 429, "{question}: {answer:?}");
-                let next = answer.header("location").map(|to| seen(&asker.browser.get(to), name));
+                let next = answer.header("location").map(|to| seen(&asker.follow(to), name));
                 format!("{}\n{}", seen(&answer, name), next.unwrap_or_default())
             };
             (0..4).map(each).collect()
         };
-        let (known, unknown) = (told(KNOWN), told(UNKNOWN));
-        assert_eq!(known, unknown, "{question}");
+        let unknown = told(UNKNOWN);
+        for known in [KNOWN, WITHOUT_PASSWORD] {
+            assert_eq!(told(known), unknown, "{question}, of {known}");
+        }
     }
 }
 
@@ -221,27 +269,30 @@ fn median(times: &[Duration]) -> Duration {
 fn answers_take_the_same_time() {
     let (scene, random) = (scene(), SeededRandom::new(7));
     let mut different = Vec::new();
-    for (question, registration, ask) in QUESTIONS {
+    // Without a password there is no hash to compare with one.
+    let without = (QUESTIONS[0], WITHOUT_PASSWORD);
+    let all = QUESTIONS.into_iter().map(|question| (question, KNOWN)).chain([without]);
+    for ((question, registration, ask), known) in all {
         let asker = Asker::new(&scene, registration);
         let mut times = [Vec::new(), Vec::new()];
         for (number, is_known) in shuffled(WARMING + TRIES, &random).into_iter().enumerate() {
-            let (answer, took) = ask(&asker, if is_known { KNOWN } else { UNKNOWN });
+            let (answer, took) = ask(&asker, if is_known { known } else { UNKNOWN });
             assert!(answer.status < 500 && answer.status != 429, "{question}: {answer:?}");
             if number >= 2 * WARMING {
                 times[usize::from(is_known)].push(took);
             }
         }
-        let [unknown, known] = &times;
-        let z = rank_test(known, unknown);
+        let [of_unknown, of_known] = &times;
+        let z = rank_test(of_known, of_unknown);
         println!(
-            "{question}: {} and {} tries, medians {:?} and {:?}, z = {z:.2}",
-            known.len(),
-            unknown.len(),
-            median(known),
-            median(unknown)
+            "{question}, of {known}: {} and {} tries, medians {:?} and {:?}, z = {z:.2}",
+            of_known.len(),
+            of_unknown.len(),
+            median(of_known),
+            median(of_unknown)
         );
         if z.abs() >= DIFFERENT {
-            different.push(question);
+            different.push((question, known));
         }
     }
     assert!(different.is_empty(), "known and unknown names take different times: {different:?}");

@@ -37,6 +37,7 @@ mod failures;
 mod following;
 mod grants;
 mod groups;
+mod guesses;
 mod indistinguishable;
 mod interactions;
 mod introspection;

@@ -149,7 +149,7 @@ fn of_many_with_one_code_one_signs_in() {
     let scene = Scene::new();
     let phone = enrolled(&scene);
     for code in [phone.code(&scene), phone.recovery_codes[0].clone()] {
-        let ready: Vec<_> = (0..12)
+        let ready: Vec<_> = (0..64)
             .map(|_| {
                 let browser = scene.server.browser();
                 let page = after_password(&scene, &browser);

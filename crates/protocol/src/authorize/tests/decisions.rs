@@ -332,6 +332,18 @@ fn a_session_without_a_second_factor_is_not_enough_where_one_is_required() {
     Case::new(&[]).with(required).with(proven).issues("openid profile");
 }
 
+#[test]
+fn a_second_factor_may_be_required_of_the_requests_that_ask_for_one() {
+    const TWO: (&str, &str) = ("acr_values", "urn:symbolon:acr:2");
+    let requested = |case: &mut Case| case.client.settings.second_factor = Some(SecondFactor::Requested);
+    Case::new(&[TWO]).with(requested).asks_login(true);
+    Case::new(&[TWO, NONE]).with(requested).fails(ErrorCode::LoginRequired);
+    let by_default = |case: &mut Case| case.client.default_acr_values = RequestedAcr::parse("phr");
+    Case::new(&[]).with(requested).with(by_default).asks_login(true);
+    Case::new(&[]).with(requested).issues("openid profile");
+    Case::new(&[("acr_values", "urn:symbolon:acr:1")]).with(requested).issues("openid profile");
+}
+
 /// OpenID Connect Core 3.1.2.1, 5.5.1.1: the classes are voluntary.
 #[test]
 fn a_request_for_a_class_asks_for_one_factor_more_and_is_answered_without() {

@@ -155,11 +155,12 @@ fn of_many_with_one_recovery_code_and_of_many_codes_for_one_challenge_one_signs_
     let scene = Scene::new();
     let phone = enrolled(&scene);
     let won = |statuses: Vec<u16>| {
-        assert!(statuses.iter().all(|status| [200, 400].contains(status)), "{statuses:?}");
+        // A store that is busy looks at none (503).
+        assert!(statuses.iter().all(|status| [200, 400, 503].contains(status)), "{statuses:?}");
         statuses.into_iter().filter(|status| *status == 200).count()
     };
     let before = sessions_of(&scene.server, "other");
-    let ready: Vec<_> = (0..12).map(|_| asked(&scene)).collect();
+    let ready: Vec<_> = (0..64).map(|_| asked(&scene)).collect();
     let code = phone.recovery_codes[3].to_uppercase();
     let statuses = std::thread::scope(|scope| {
         let racers = ready.iter().map(|(browser, asked)| {

@@ -189,7 +189,7 @@ fn a_mailbox_alone_does_not_replace_a_second_factor() {
 }
 
 /// Enrols a generator for a user, as the sign-in page does; its secret.
-fn enrol(scene: &Scene, user: &str) -> symbolon_crypto::secret::SecretBytes {
+pub(crate) fn enrol(scene: &Scene, user: &str) -> symbolon_crypto::secret::SecretBytes {
     use data_encoding::BASE32_NOPAD;
     scene.set(json!({ "second_factor": "required" }));
     let browser = scene.server.browser();

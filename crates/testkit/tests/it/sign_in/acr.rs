@@ -114,3 +114,21 @@ fn a_code_steps_a_session_up_that_is_older_than_its_generator() {
     let claims = id_token(&scene, &browser, &request, &answer);
     assert_eq!((&claims["acr"], &claims["amr"]), (&json!(TWO), &json!(["pwd", "otp", "mfa"])));
 }
+
+#[test]
+fn who_has_no_second_factor_sets_one_up_where_requests_may_demand_it() {
+    let scene = Scene::new();
+    let body = json!({ "settings": { "second_factor": "requested" } });
+    assert_eq!(scene.server.admin("PATCH", &format!("/clients/{}", demo::CLIENT), Some(body)).status, 200);
+    let browser = scene.server.browser();
+    let page = scene.at_login(&browser, &scene.rp.authorization_request());
+    assert!(is_in(&Scene::sign_in(&browser, &page, OTHER, PASSWORD)), "a request that asks for nothing");
+    let request = scene.rp.authorization_request().with("acr_values", TWO);
+    let silent = scene.rp.authorization_request().with("acr_values", TWO).with("prompt", "none");
+    assert_eq!(browser.get(&silent.path()).redirected("error").as_deref(), Some("login_required"));
+    let page = scene.at_login(&browser, &request);
+    let answer = Scene::sign_in(&browser, &page, OTHER, PASSWORD);
+    assert!(answer.location().starts_with("/login/second-factor?"), "{answer:?}");
+    let page = browser.get(&answer.location());
+    assert!(page.body.contains("id=\"secret\"") && !page.body.contains("id=\"skip\""), "{page:?}");
+}

@@ -35,6 +35,7 @@ mod place;
 mod presets;
 mod ready_made_claims;
 mod sessions;
+mod settings;
 mod stopping;
 mod tls;
 mod transfer;

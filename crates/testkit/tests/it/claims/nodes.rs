@@ -138,7 +138,8 @@ fn a_change_is_in_the_tokens_of_every_node_within_100_ms() {
             waits.push((scene.change(node, (method, path), &(groups, roles)), path));
         }
     }
-    println!("{} nodes told of a change, a refresh included, after", scene.nodes.len());
+    let nodes = scene.server.node_urls().len();
+    println!("{nodes} nodes told of a change, a refresh included, after");
     for what in ["/groups/staff/members/alice", "/users/alice/roles/buyer", "/groups/staff/roles/admin"] {
         let mut of: Vec<Duration> =
             waits.iter().filter(|(_, path)| *path == what).map(|(wait, _)| *wait).collect();

@@ -153,7 +153,7 @@ pub(super) fn argument() -> Arg {
 /// `--attribute` of a listing.
 pub(super) fn search_argument() -> Arg {
     let help = "Only the user with exactly this value of a unique attribute";
-    Arg::new("attribute").long("attribute").value_name("NAME=VALUE").action(ArgAction::Append).help(help)
+    Arg::new("attribute").long("attribute").value_name("NAME=VALUE").help(help)
 }
 
 /// The part of a listing's query that looks for attributes.

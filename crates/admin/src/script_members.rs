@@ -1,7 +1,8 @@
 //! Members that the load scripts of the reference system send, or that its settings have, and that have no effect here.
 //!
 //! Scripts for it are used unchanged, so these members are accepted. They describe how that system works inside; none of them
-//! would have a meaning in this one, so nobody can rely on an effect that is missing.
+//! would have a meaning in this one, so nobody can rely on an effect that is missing
+//! (`docs/decisions/036-unknown-members-are-refused.md`).
 
 /// `POST /users`: the kind of account in the reference system, such as `end_user`.
 pub(super) const USER: [&str; 1] = ["user_type"];

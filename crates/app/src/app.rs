@@ -266,7 +266,7 @@ impl App {
         self.changes();
         self.load_all().await?;
         for issuer in self.issuers.load().iter() {
-            issuer::warn_of_weak_settings(&issuer.url, &issuer.settings.load());
+            issuer::tell_of_pkce(&issuer.url, &issuer.settings.load());
         }
         Ok(())
     }

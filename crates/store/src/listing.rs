@@ -10,12 +10,15 @@ use symbolon_protocol::session::Session;
 use symbolon_protocol::session_origin::SessionOrigin;
 use symbolon_protocol::time::Timestamp;
 
+/// How many of the records that a search finds are counted, if the page does not need more.
+pub const COUNTED: u64 = 1_000;
+
 /// One page of a listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page<T> {
     /// The records of the page.
     pub items: Vec<T>,
-    /// How many records match in all.
+    /// How many records match in all. Of a search [`PageRequest::most_found`] at most.
     pub total: u64,
 }
 
@@ -39,6 +42,12 @@ impl PageRequest {
     /// How many records come before the page.
     pub fn skipped(&self) -> u64 {
         u64::from(self.page.max(1) - 1) * u64::from(self.limit())
+    }
+
+    /// How many records a search finds before it stops: a search looks at one record after the other, so it must not go on
+    /// for the sake of their number. [`COUNTED`], or one more than the page ends with, which says that there is another page.
+    pub fn most_found(&self) -> u64 {
+        (self.skipped() + u64::from(self.limit()) + 1).max(COUNTED)
     }
 
     /// The text to search for; `None` if it is empty.

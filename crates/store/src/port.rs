@@ -30,7 +30,8 @@ use crate::StoreError;
 use crate::backup::{BackupError, BackupReport};
 use crate::freeze::{Freeze, FreezeError};
 pub use crate::listing::{
-    FamilyCursor, InvalidCursor, ListedSession, NextFamilies, NextSessions, Page, PageRequest, SessionCursor,
+    COUNTED, FamilyCursor, InvalidCursor, ListedSession, NextFamilies, NextSessions, Page, PageRequest,
+    SessionCursor,
 };
 use crate::shard::{Generation, Route, ShardKind};
 pub use audit::{Audit, AuditFilter};

@@ -181,6 +181,15 @@ pub fn warn_of_weak_settings(url: &str, settings: &IssuerSettings) {
     }
 }
 
+/// Says at the start if an issuer's `pkce` is another one than the default, which asks for less or for more. An issuer that an
+/// earlier version made has `required` stored, and nobody may know that it does.
+pub(crate) fn tell_of_pkce(url: &str, settings: &IssuerSettings) {
+    warn_of_weak_settings(url, settings);
+    if settings.pkce == PkcePolicy::Required {
+        tracing::info!(issuer = url, "the issuer has pkce=required. {}", PkcePolicy::KEEPS_OUT);
+    }
+}
+
 /// A key for one purpose, derived from the issuer's secret.
 fn derived(secret: &SecretArray<32>, purpose: &str) -> HmacKey {
     HmacKey::from(&digest::derive(secret, purpose))

@@ -33,6 +33,10 @@ impl PkcePolicy {
     pub const WEAKENS: &'static str = "Where a client sends neither PKCE nor a nonce, an authorization code that somebody \
                                stole and injected into another browser goes unnoticed (RFC 9700 2.1.1).";
 
+    /// Whom a policy that asks for more than the default keeps out, and what mends it.
+    pub const KEEPS_OUT: &'static str = "A confidential client that sends a nonce and no PKCE is refused; pkce=or_nonce, the \
+                               default, lets it sign in.";
+
     /// The setting's value.
     pub const fn as_str(self) -> &'static str {
         match self {

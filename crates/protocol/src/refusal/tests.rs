@@ -139,6 +139,7 @@ these find it:
 
 ```
 symbolon client why CLIENT        # the latest failures of a client: cause, values, mend
+symbolon issuer why               # those of an issuer, whichever client they name
 symbolon explain REQUEST-ID       # one request: the id is on the error page and in the header X-Request-Id
 ```
 

@@ -13,6 +13,7 @@ use symbolon_store::port::{Audit, AuditFilter, Page, PageRequest};
 
 use super::audit_size::{PIECE, size_of, trim_largest, trim_older};
 use super::listing::Listing;
+use super::text::searched;
 use super::{Records, Written, each, millis};
 use crate::postgres::Connection;
 use crate::{ClusterStore, to_document};
@@ -125,7 +126,12 @@ impl Audit for ClusterStore {
         filter: &AuditFilter,
         page: &PageRequest,
     ) -> Result<Page<AuditRecord>, StoreError> {
-        let listing = filtered(issuer, filter).searched("position(? in lower(document)) > 0", page);
+        let listing = filtered(issuer, filter);
+        // Counted whole, as the embedded store counts records of the log.
+        let listing = match page.text() {
+            Some(text) => listing.only("position(? in lower(document)) > 0", searched(text)),
+            None => listing,
+        };
         listing.read(&self.records, StoreKind::Audit, page, |record| record).await
     }
 

@@ -14,25 +14,31 @@ use crate::postgres::column;
 /// The groups that a user is in with all above them, and the roles that were given to the user or to one of these. Each
 /// group and role comes once: so the climbing ends, and nothing comes twice.
 ///
-/// `OFFSET 0` keeps each inner query as it is, so that it runs once for each row and uses the index. Otherwise the
+/// `OFFSET 0` and `LIMIT 1` keep each inner query as it is, so that it runs once for each row and uses an index. Otherwise the
 /// planner, which cannot know how many groups a user has, may choose to read the whole table of groups.
+///
+/// A group or role of an id is looked up as the first one from that id on. Every index of these tables begins with the issuer,
+/// and to a planner without statistics all of them find one row, whichever condition comes behind: with `id = held.id` it may
+/// take the one by age, and read all of an issuer's groups for each. In the order of ids only the primary key has them.
 const HELD: &str = "
     WITH RECURSIVE held (id) AS (
         SELECT group_id FROM memberships WHERE issuer = $1 AND user_id = $2
         UNION
         SELECT above.parent FROM held, LATERAL
-            (SELECT parent FROM user_groups g WHERE g.issuer = $1 AND g.id = held.id OFFSET 0) AS above
-        WHERE above.parent <> ''),
+            (SELECT id, parent FROM user_groups WHERE issuer = $1 AND id >= held.id ORDER BY id LIMIT 1) AS above
+        WHERE above.id = held.id AND above.parent <> ''),
     given (id) AS (
         SELECT role_id FROM user_roles WHERE issuer = $1 AND user_id = $2
         UNION
         SELECT l.role_id FROM held, LATERAL
             (SELECT role_id FROM group_roles WHERE issuer = $1 AND group_id = held.id OFFSET 0) AS l)
     SELECT TRUE, g.id, g.name, g.parent FROM held, LATERAL
-        (SELECT id, name, parent FROM user_groups WHERE issuer = $1 AND id = held.id OFFSET 0) AS g
+        (SELECT id, name, parent FROM user_groups WHERE issuer = $1 AND id >= held.id ORDER BY id LIMIT 1) AS g
+        WHERE g.id = held.id
     UNION ALL
     SELECT FALSE, r.id, r.name, r.client_id FROM given, LATERAL
-        (SELECT id, name, client_id FROM roles WHERE issuer = $1 AND id = given.id OFFSET 0) AS r";
+        (SELECT id, name, client_id FROM roles WHERE issuer = $1 AND id >= given.id ORDER BY id LIMIT 1) AS r
+        WHERE r.id = given.id";
 
 impl ClusterStore {
     /// The groups and roles of a user, from the cache if they are there.

@@ -7,7 +7,7 @@ use symbolon_store::link::{Link, Links};
 use symbolon_store::port::{Page, PageRequest};
 
 use super::Records;
-use super::listing::records_of;
+use super::listing::{found_query, records_of};
 use super::text::searched;
 use crate::postgres::{Parameter, column};
 
@@ -20,9 +20,9 @@ pub(super) enum End {
     Held,
 }
 
-/// The queries for how many there are and for the records of a page. Their parameters: issuer, the record at the other
-/// end, the text searched for if there is one; of the second query also limit and offset.
-fn queries(links: Links, end: End, is_search: bool) -> (String, String) {
+/// Where the records of a listing are, and which of them they are; and their order. The parameters are the issuer and the record
+/// at the other end.
+fn listed(links: Links, end: End) -> (String, String, String) {
     let (table, holder, held) = (links.table(), links.holder(), links.held());
     let (records, id, of) = match end {
         End::Holders => (links.holders(), holder, held),
@@ -36,16 +36,7 @@ fn queries(links: Links, end: End, is_search: bool) -> (String, String) {
     let joined = format!(
         "{table} l, LATERAL (SELECT * FROM {records} WHERE issuer = $1 AND id = l.{id} OFFSET 0) AS r"
     );
-    let of_record = format!("WHERE l.issuer = $1 AND l.{of} = $2");
-    let search = if is_search { "AND position($3 in r.search) > 0" } else { "" };
-    let (limit, offset) = if is_search { ("$4", "$5") } else { ("$3", "$4") };
-    // No link is without its record, so the links alone are counted where nothing is searched for.
-    let counted = if is_search { joined.clone() } else { format!("{table} l") };
-    let count = format!("SELECT count(*) FROM {counted} {of_record} {search}");
-    let select = format!(
-        "SELECT r.document FROM {joined} {of_record} {search} ORDER BY {order} LIMIT {limit} OFFSET {offset}"
-    );
-    (count, select)
+    (joined, format!("WHERE l.issuer = $1 AND l.{of} = $2"), order)
 }
 
 impl Records {
@@ -58,11 +49,21 @@ impl Records {
         page: &PageRequest,
         wrap: impl Fn(T) -> U,
     ) -> Result<Page<U>, StoreError> {
-        let (issuer, text) = (issuer.as_str(), page.text().map(searched));
-        let (limit, skipped) = (i64::from(page.limit()), page.skipped().cast_signed());
-        let (count, select) = queries(links, end, text.is_some());
+        let issuer = issuer.as_str();
+        let (joined, of_record, order) = listed(links, end);
         let mut values: Vec<Parameter<'_>> = vec![&issuer as Parameter<'_>, &of];
-        values.extend(text.iter().map(|text| text as Parameter<'_>));
+        if let Some(text) = page.text().map(searched) {
+            let from = format!("{joined} {of_record} AND position($3 in r.search) > 0");
+            let sql = found_query(&from, "r.document", &order, 3);
+            let mut values = values;
+            values.push(&text);
+            return self.find_page(links.kind(), &sql, values, page, wrap).await;
+        }
+        let (limit, skipped) = (i64::from(page.limit()), page.skipped().cast_signed());
+        // No link is without its record, so the links alone are counted.
+        let count = format!("SELECT count(*) FROM {} l {of_record}", links.table());
+        let select =
+            format!("SELECT r.document FROM {joined} {of_record} ORDER BY {order} LIMIT $3 OFFSET $4");
         let (total, rows) = self
             .measured(links.kind(), async {
                 let connection = self.postgres.connection().await?;

@@ -21,13 +21,15 @@ pub(super) struct Listing {
     order: &'static str,
     conditions: String,
     values: Vec<Box<dyn ToSql + Send + Sync>>,
+    /// Whether each record is looked at, so that a page is found and counted in one pass.
+    is_search: bool,
 }
 
 impl Listing {
     /// All records of an issuer in a table.
     pub(super) fn of(table: &'static str, order: &'static str, issuer: &IssuerId) -> Self {
         let values: Vec<Box<dyn ToSql + Send + Sync>> = vec![Box::new(issuer.as_str().to_owned())];
-        Self { table, order, conditions: "issuer = $1".to_owned(), values }
+        Self { table, order, conditions: "issuer = $1".to_owned(), values, is_search: false }
     }
 
     /// Only those that meet `condition`, which has one parameter, `?`. It must be a constant of the program, never a
@@ -47,10 +49,11 @@ impl Listing {
         self
     }
 
-    /// Only those whose text that `condition` names, stored in lower case, contains the text searched for.
+    /// Only those whose text that `condition` names, stored in lower case, contains the text searched for. Of these no more are
+    /// counted than [`PageRequest::most_found`].
     pub(super) fn searched(self, condition: &'static str, page: &PageRequest) -> Self {
         match page.text() {
-            Some(search) => self.only(condition, searched(search)),
+            Some(search) => Self { is_search: true, ..self.only(condition, searched(search)) },
             None => self,
         }
     }
@@ -104,6 +107,11 @@ impl Listing {
         wrap: impl Fn(T) -> U,
     ) -> Result<Page<U>, StoreError> {
         let Self { table, order, conditions, .. } = &self;
+        if self.is_search {
+            let from = format!("{table} WHERE {conditions}");
+            let sql = found_query(&from, "document", order, self.values.len());
+            return records.find_page(kind, &sql, self.values(), page, wrap).await;
+        }
         let count = format!("SELECT count(*) FROM {table} WHERE {conditions}");
         let limit = i64::from(page.limit());
         let skipped = page.skipped().cast_signed();
@@ -131,6 +139,47 @@ impl Listing {
     }
 }
 
+/// The query for what a search finds: of each record its place, counted from 1, and the document if it is on the page. `from` is
+/// what stands behind `FROM` of the query for all, with its condition, which has the first `given` parameters; those behind are the
+/// records before the page, the last place on it, and how many records to find.
+pub(super) fn found_query(from: &str, document: &str, order: &str, given: usize) -> String {
+    let (skipped, last, most) = (given + 1, given + 2, given + 3);
+    format!(
+        "SELECT found.place,
+                CASE WHEN found.place > ${skipped} AND found.place <= ${last} THEN found.document END
+         FROM (SELECT {document} AS document, row_number() OVER (ORDER BY {order}) AS place
+               FROM {from} ORDER BY {order} LIMIT ${most}) AS found"
+    )
+}
+
+impl Records {
+    /// Reads a page of what a search finds, and counts it up to [`PageRequest::most_found`], in one pass. `sql` is of
+    /// [`found_query`], and `values` are its given parameters.
+    pub(super) async fn find_page<T: DeserializeOwned, U>(
+        &self,
+        kind: StoreKind,
+        sql: &str,
+        values: Vec<Parameter<'_>>,
+        page: &PageRequest,
+        wrap: impl Fn(T) -> U,
+    ) -> Result<Page<U>, StoreError> {
+        let (skipped, most) = (page.skipped().cast_signed(), page.most_found().cast_signed());
+        let last = skipped + i64::from(page.limit());
+        let mut values: Vec<Parameter<'_>> = values;
+        values.extend([&skipped as Parameter<'_>, &last, &most]);
+        let rows = self.all(kind, sql, &values).await?;
+        let mut documents = Vec::new();
+        for row in &rows {
+            if let Some(document) = column::<Option<&str>>(row, 1)? {
+                documents.push((column::<i64>(row, 0)?, document));
+            }
+        }
+        documents.sort_unstable_by_key(|(place, _)| *place);
+        let items = documents.into_iter().map(|(_, document)| from_document(document).map(&wrap));
+        Ok(Page { items: items.collect::<Result<_, _>>()?, total: rows.len() as u64 })
+    }
+}
+
 /// Reads the documents of rows, their first column, back.
 pub(super) fn records_of<T: DeserializeOwned, U>(
     rows: &[Row],
@@ -151,5 +200,8 @@ mod tests {
             .searched("position(? in search) > 0", &page);
         assert_eq!(listing.conditions, "issuer = $1 AND verified = $2 AND position($3 in search) > 0");
         assert_eq!(format!("{:?}", listing.values[2]), "\"ann\"");
+        let found = found_query("users WHERE issuer = $1", "document", "id", listing.values.len());
+        let places = ["place > $4", "place <= $5", "LIMIT $6"];
+        assert!(places.iter().all(|place| found.contains(place)), "{found}");
     }
 }

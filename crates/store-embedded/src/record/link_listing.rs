@@ -11,7 +11,7 @@ use symbolon_store::link::{Link, Links};
 use symbolon_store::port::{Page, PageRequest};
 
 use super::Records;
-use super::listing::{Documents, page_of};
+use super::listing::{Documents, found, page_of};
 use super::statement::{Statements, document};
 
 /// Which end of the links is listed.
@@ -33,7 +33,7 @@ struct LinkListing {
 }
 
 impl LinkListing {
-    /// The queries for how many there are and for the records of a page, without its bounds.
+    /// The queries for how many there are if nothing is searched for, and for the records of a page, without its bounds.
     fn queries(&self, searched: bool) -> (String, String) {
         let Self { links, end, .. } = self;
         let (table, holder, held) = (links.table(), links.holder(), links.held());
@@ -49,10 +49,9 @@ impl LinkListing {
         let joined = format!("{table} l CROSS JOIN {records} r ON r.issuer = l.issuer AND r.id = l.{id}");
         let of_record = format!("WHERE l.issuer = ?1 AND l.{of} = ?2");
         let search = if searched { "AND instr(r.search, ?3) > 0" } else { "" };
-        // No link is without its record, so the links alone are counted where nothing is searched for.
-        let counted = if searched { joined.clone() } else { format!("{table} l") };
+        // No link is without its record, so the links alone are counted.
         (
-            format!("SELECT count(*) FROM {counted} {of_record} {search}"),
+            format!("SELECT count(*) FROM {table} l {of_record}"),
             format!("SELECT r.document FROM {joined} {of_record} {search} ORDER BY {order}"),
         )
     }
@@ -61,6 +60,9 @@ impl LinkListing {
         let mut values = vec![Value::Text(self.issuer.clone()), Value::Text(self.of.clone())];
         values.extend(page.text().map(|text| Value::Text(text.to_lowercase())));
         let (count, select) = self.queries(page.text().is_some());
+        if page.text().is_some() {
+            return found(&select, &values, page, statements);
+        }
         let total: Option<i64> = statements.first(&count, params_from_iter(&values), |row| row.get(0))?;
         let (limit, skipped) = (page.limit(), page.skipped());
         let select = format!("{select} LIMIT {limit} OFFSET {skipped}");

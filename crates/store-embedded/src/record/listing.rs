@@ -1,5 +1,6 @@
 //! Pages of records, newest first, and all of them in the order of their ids.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use rusqlite::params_from_iter;
@@ -20,7 +21,7 @@ pub(super) struct Listing {
     values: Vec<Value>,
 }
 
-/// Documents of one page, and how many records match in all.
+/// Documents of one page, and how many records match in all, of a search [`PageRequest::most_found`] at most.
 pub(super) type Documents = (Vec<String>, u64);
 
 impl Listing {
@@ -73,15 +74,37 @@ impl Listing {
         page: &PageRequest,
     ) -> rusqlite::Result<Documents> {
         let Self { table, order, conditions, values } = self;
+        let select = format!("SELECT document FROM {table} WHERE {conditions} ORDER BY {order}");
+        if page.text().is_some() {
+            return found(&select, values, page, statements);
+        }
         let count = format!("SELECT count(*) FROM {table} WHERE {conditions}");
         let total: Option<i64> = statements.first(&count, params_from_iter(values), |row| row.get(0))?;
         let (limit, skipped) = (page.limit(), page.skipped());
-        let select = format!(
-            "SELECT document FROM {table} WHERE {conditions} ORDER BY {order} LIMIT {limit} OFFSET {skipped}"
-        );
+        let select = format!("{select} LIMIT {limit} OFFSET {skipped}");
         let documents = statements.all(&select, params_from_iter(values), document)?;
         Ok((documents, total.and_then(|total| u64::try_from(total).ok()).unwrap_or(0)))
     }
+}
+
+/// Reads a page of what a search finds, and counts it, in one pass. `select` is the query for all documents, in their order.
+pub(super) fn found(
+    select: &str,
+    values: &[Value],
+    page: &PageRequest,
+    statements: &Statements<'_>,
+) -> rusqlite::Result<Documents> {
+    let on_page = page.skipped()..page.skipped() + u64::from(page.limit());
+    let select = format!("{select} LIMIT {}", page.most_found());
+    let (mut documents, mut total) = (Vec::new(), 0);
+    statements.each(&select, params_from_iter(values), |row| {
+        if on_page.contains(&total) {
+            documents.push(document(row)?);
+        }
+        total += 1;
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok((documents, total))
 }
 
 /// Parses the documents of a page.

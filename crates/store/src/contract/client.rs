@@ -11,13 +11,14 @@ use symbolon_protocol::time::Timestamp;
 use super::sample::{MINUTE, client, page, search};
 use super::{BackEnd, Scene, race_record_for_one};
 use crate::StoreError;
-use crate::port::Created;
+use crate::port::{COUNTED, Created, PageRequest};
 
 pub async fn all(back_end: &dyn BackEnd) {
     is_created_changed_and_deleted(back_end).await;
     keeps_what_is_known_of_its_secrets(back_end).await;
     belongs_to_one_issuer(back_end).await;
     is_listed_and_found(back_end).await;
+    a_search_stops_where_it_knows_enough(back_end).await;
     comes_once_while_others_come_and_go(back_end).await;
     is_created_by_one_racer(back_end).await;
     is_changed_by_one_racer(back_end).await;
@@ -132,6 +133,26 @@ async fn is_listed_and_found(back_end: &dyn BackEnd) {
         let found = store.list_clients(issuer, &search(text)).await.unwrap();
         assert_eq!((found.total, found.items.len() as u64), (total, total), "{text:?}");
     }
+}
+
+/// Of more than it counts, a search knows whether there is a next page, and no more.
+async fn a_search_stops_where_it_knows_enough(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "client-search").await;
+    let Scene { store, issuer, now, .. } = &scene;
+    let clients = (0..1_100_u32).map(|n| client(&format!("c-{n:04}"), *now + n * Duration::from_secs(1)));
+    let created = store.create_clients(issuer, clients.collect()).await.unwrap();
+    assert!(created.iter().all(|created| *created == Created::Created));
+    let found = async |page: u32| {
+        let request = PageRequest { page, limit: 10, search: Some("c-".to_owned()) };
+        let found = store.list_clients(issuer, &request).await.unwrap();
+        let first = found.items.first().map(|client| client.client_id.to_string());
+        (found.total, found.items.len(), first)
+    };
+    assert_eq!(found(1).await, (COUNTED, 10, Some("c-1099".to_owned())));
+    assert_eq!(found(100).await, (1_001, 10, Some("c-0109".to_owned())));
+    assert_eq!(found(110).await, (1_100, 10, Some("c-0009".to_owned())));
+    assert_eq!(found(111).await, (1_100, 0, None));
+    assert_eq!(store.list_clients(issuer, &page(1, 10)).await.unwrap().total, 1_100, "all are counted");
 }
 
 /// Clients are created, changed and deleted while the list is read: those that exist all the while come once.

@@ -150,6 +150,21 @@ pub(super) fn argument() -> Arg {
     )
 }
 
+/// `--attribute` of a listing.
+pub(super) fn search_argument() -> Arg {
+    let help = "Only the user with exactly this value of a unique attribute";
+    Arg::new("attribute").long("attribute").value_name("NAME=VALUE").help(help)
+}
+
+/// The part of a listing's query that looks for attributes.
+///
+/// # Errors
+/// [`CommandError::Usage`]
+pub(super) fn query(matches: &ArgMatches) -> Result<String, CommandError> {
+    let pairs = pairs(matches)?.into_iter();
+    Ok(pairs.map(|(name, text)| format!("&attribute.{}={}", segment(name), segment(text))).collect())
+}
+
 /// Whether `--attribute` was given.
 pub(super) fn is_given(matches: &ArgMatches) -> bool {
     matches.contains_id("attribute")

@@ -6,6 +6,7 @@ use http::Method;
 use serde_json::{Map, Value, json};
 
 use super::api::{Api, segment};
+use super::client::preview;
 use super::output::{Column, line, print, table};
 use super::{CommandError, given, named};
 use crate::cli::about_an_issuer;
@@ -226,15 +227,8 @@ fn remove(matches: &ArgMatches) -> Result<(), CommandError> {
 fn test(matches: &ArgMatches) -> Result<(), CommandError> {
     let name = given(matches, "name");
     let api = Api::reach(matches)?;
-    let client = named::client_id(&api, given(matches, "client"))?;
-    let user = named::user_id(&api, given(matches, "user"))?;
-    let mut path = format!("/clients/{}/preview-tokens?user={}", segment(&client), segment(&user));
-    if let Some(scope) = matches.get_one::<String>("scope") {
-        path.push_str(&format!("&scope={}", segment(scope)));
-    }
-    let answer = api.ask(Method::GET, &path, None)?;
+    let preview = preview::ask(&api, matches)?;
     api.close()?;
-    let preview = answer.get("preview").cloned().unwrap_or_default();
     let failures: Vec<Value> = preview
         .get("failures")
         .and_then(Value::as_array)

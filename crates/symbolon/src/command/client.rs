@@ -3,6 +3,7 @@
 mod metadata;
 mod paste;
 mod preset;
+pub(super) mod preview;
 mod secrets;
 
 use clap::builder::PossibleValuesParser;
@@ -45,6 +46,7 @@ pub(super) fn command() -> Command {
         .subcommand(about_an_issuer(create_command()))
         .subcommand(about_an_issuer(Command::new("list").about("List clients").arg(search)))
         .subcommand(about_an_issuer(Command::new("show").about("Show a client").arg(client())))
+        .subcommand(about_an_issuer(preview::command(client())))
         .subcommand(failure::why_command())
         .subcommand(about_an_issuer(metadata::arguments(update)))
         .subcommand(about_an_issuer(secrets::command()))
@@ -87,6 +89,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         Some(("create", matches)) => create(matches),
         Some(("list", matches)) => list(matches),
         Some(("show", matches)) => show(matches),
+        Some(("preview", matches)) => preview::run(matches),
         Some(("why", matches)) => failure::why(matches),
         Some(("update", matches)) => update(matches),
         Some(("new-secret", matches)) => secrets::renew(matches),

@@ -1,6 +1,6 @@
-//! `symbolon client why` and `symbolon explain`: why requests were refused, and what mends it.
+//! `symbolon client why`, `symbolon issuer why` and `symbolon explain`: why requests were refused, and what mends it.
 
-use clap::{ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command};
 use http::Method;
 use serde_json::Value;
 
@@ -21,8 +21,19 @@ pub(super) fn why_command() -> Command {
         Command::new("why")
             .about("Say why requests of a client were refused lately, newest first, and what mends it")
             .arg(client)
-            .arg(output::limit().default_value("10")),
+            .arg(limit()),
     )
+}
+
+/// `symbolon issuer why`.
+pub(super) fn issuer_why_command() -> Command {
+    let about = "Say why requests at an issuer were refused lately, newest first, and what mends it";
+    about_an_issuer(Command::new("why").about(about).arg(limit()))
+}
+
+fn limit() -> Arg {
+    let help = "The most failures that are printed: 100 at most, and 0 for as many";
+    output::limit().default_value("10").help(help)
 }
 
 /// `symbolon explain`.
@@ -36,20 +47,50 @@ pub(super) fn explain_command() -> Command {
 
 pub(super) fn why(matches: &ArgMatches) -> Result<(), CommandError> {
     let client = given(matches, "client");
-    let limit = output::most(matches).min(MOST);
     let api = Api::reach(matches)?;
     let id = match named::client_id(&api, client) {
         // Not registered, which may be why its requests are refused.
         Err(CommandError::NotFound(_)) => client.to_owned(),
         found => found?,
     };
-    let path = format!("/clients/{}/failures?limit={limit}", segment(&id));
-    let failures = failures_of(api.ask(Method::GET, &path, None)?);
+    let path = format!("/clients/{}/failures", segment(&id));
+    newest(api, matches, &path, &format!("of {} ", line(client)))
+}
+
+/// `symbolon issuer why`.
+pub(super) fn issuer_why(matches: &ArgMatches) -> Result<(), CommandError> {
+    newest(Api::reach(matches)?, matches, "/failures", "")
+}
+
+/// Prints the newest failures of a listing, and says on standard error if there are more. `of` says whose they are, with a
+/// blank behind.
+fn newest(api: Api, matches: &ArgMatches, path: &str, of: &str) -> Result<(), CommandError> {
+    let most = output::most(matches);
+    // One more than is printed, to know whether there are more.
+    let asked = most.saturating_add(1).min(MOST);
+    let mut failures = failures_of(api.ask(Method::GET, &format!("{path}?limit={asked}"), None)?);
     api.close()?;
-    Ok(print(matches, &failures, |failures| match failures.as_array() {
+    let cut = keep(&mut failures, most);
+    print(matches, &failures, |failures| match failures.as_array() {
         Some(failures) if !failures.is_empty() => told(failures),
-        _ => format!("No request of {} was refused in the last 7 days at this issuer.\n", line(client)),
-    })?)
+        _ => format!("No request {of}was refused in the last 7 days at this issuer.\n"),
+    })?;
+    if let Some(cut) = cut {
+        output::note(&cut);
+    }
+    Ok(())
+}
+
+/// Keeps the first `most`; what to say if there are, or may be, more.
+fn keep(failures: &mut Value, most: usize) -> Option<String> {
+    let failures = failures.as_array_mut()?;
+    if failures.len() > most {
+        failures.truncate(most);
+        return Some(format!("there are more than these {most}: --limit N shows more, up to {MOST}"));
+    }
+    (failures.len() >= MOST).then(|| {
+        format!("these are the newest {MOST}: symbolon audit search --event request.refused shows all")
+    })
 }
 
 pub(super) fn explain(matches: &ArgMatches) -> Result<(), CommandError> {
@@ -115,5 +156,24 @@ mod tests {
                     7 refused requests before it were not kept\n";
         assert_eq!(told(std::slice::from_ref(&failure)), text);
         assert_eq!(told(&[failure.clone(), failure]), format!("{text}\n{text}"));
+    }
+
+    #[test]
+    fn whoever_sees_a_part_of_the_failures_is_told_so() {
+        let kept = |answered: usize, most: usize| {
+            let mut failures = Value::Array(vec![json!({}); answered]);
+            let told = keep(&mut failures, most);
+            (failures.as_array().unwrap().len(), told)
+        };
+        let (left, told) = kept(11, 10);
+        assert!(left == 10 && told.is_some_and(|told| told.contains("more than these 10")));
+        assert_eq!(kept(10, 10), (10, None));
+        for most in [MOST, usize::MAX] {
+            let (left, told) = kept(MOST, most);
+            assert!(left == MOST && told.is_some_and(|told| told.contains("audit search")), "{most}");
+            assert_eq!(kept(MOST - 1, most), (MOST - 1, None));
+        }
+        let (left, told) = kept(MOST, MOST - 1);
+        assert!(left == MOST - 1 && told.is_some_and(|told| told.contains("more than these 99")));
     }
 }

@@ -13,6 +13,8 @@ use crate::cli::{self, about_an_issuer};
 const COLUMNS: [Column; 4] =
     [("ID", "id"), ("NAME", "name"), ("CLIENT", "client_id"), ("DESCRIPTION", "description")];
 
+const HOLDERS: [Column; 4] = [("KIND", "kind"), ("ID", "id"), ("NAME", "name"), ("EMAIL", "email")];
+
 pub(super) fn command() -> Command {
     let delete = Command::new("delete").about("Delete a role, and take it from everybody who has it");
     let of_one = [
@@ -21,6 +23,9 @@ pub(super) fn command() -> Command {
         delete.arg(confirm::argument()),
         to_one(Command::new("give").about("Give a role to a user or a group")),
         to_one(Command::new("take").about("Take a role from a user or a group")),
+        Command::new("holders")
+            .about("List the groups and users that were given a role directly")
+            .arg(output::limit()),
     ];
     Command::new("role")
         .about("Manage roles, and who is given them")
@@ -95,6 +100,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         Some(("delete", matches)) => delete(matches),
         Some(("give", matches)) => change_holder(matches, &Method::PUT),
         Some(("take", matches)) => change_holder(matches, &Method::DELETE),
+        Some(("holders", matches)) => list_holders(matches),
         _ => Ok(()),
     }
 }
@@ -199,6 +205,28 @@ fn change_holder(matches: &ArgMatches, method: &Method) -> Result<(), CommandErr
         format!("{} {done} the role {}\n", line(whom.as_str().unwrap_or_default()), called(&role))
     };
     Ok(print(matches, &json!({ "role_id": id(&role), member: whom }), told)?)
+}
+
+/// Lists who was given a role: groups, then users.
+fn list_holders(matches: &ArgMatches) -> Result<(), CommandError> {
+    let most = output::most(matches);
+    let api = Api::reach(matches)?;
+    let path = format!("/roles/{}", segment(id(&role_of(&api, matches)?)));
+    let (groups, more_groups) = api.first(&format!("{path}/groups"), "groups", "", most)?;
+    let (users, more_users) = api.first(&format!("{path}/users"), "users", "", most)?;
+    api.close()?;
+    let groups = groups.into_iter().map(|group| of_kind("group", group));
+    let mut holders: Vec<Value> = groups.chain(users.into_iter().map(|user| of_kind("user", user))).collect();
+    let is_cut = more_groups || more_users || holders.len() > most;
+    holders.truncate(most);
+    listed(matches, &HOLDERS, holders, is_cut)
+}
+
+fn of_kind(kind: &str, mut record: Value) -> Value {
+    if let Value::Object(record) = &mut record {
+        record.insert("kind".to_owned(), Value::from(kind));
+    }
+    record
 }
 
 /// The name of a role with its id, and whose role it is: two clients may have roles of one name.

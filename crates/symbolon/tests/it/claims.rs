@@ -43,6 +43,13 @@ fn claims(place: &Place) {
         json!({ "id_token": 7, "access_token": null, "userinfo": 7, "introspection": null, "failures": [] })
     );
     assert!(test("size")["introspection"].is_null(), "switched off for this client");
+    let preview = ["client", "preview", "Wiki", "--user", "ann@example.com"];
+    let whole = place.run(&[&preview[..], &["--json"]].concat()).json();
+    assert_eq!((&whole["id_token"]["sub"], &whole["id_token"]["own"]), (&json!("ann"), &json!(7)));
+    let shown = place.run(&preview).good();
+    assert!(shown.lines().any(|line| line.starts_with("id_token.own ") && line.ends_with(" 7")), "{shown}");
+    let beyond = place.run(&[&preview[..], &["--scope", "nothing-of-it"]].concat()).bad(2);
+    assert!(beyond.contains("registered nothing of this scope"), "{beyond}");
 
     assert!(place.run(&["claim", "set", "sub", "--value", "x"]).bad(2).contains("reserved"));
     let slow = ["claim", "set", "slow", "--expression", "groups.map(g, groups)"];

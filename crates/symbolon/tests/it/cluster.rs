@@ -7,6 +7,8 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 use symbolon_store_cluster::engines::{self, PostgresServer, PostgresServerOptions, until};
 
+use crate::import;
+use crate::passwords::signs_in;
 use crate::place::Place;
 
 const MASTER: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
@@ -112,6 +114,32 @@ fn a_node_that_lost_its_lease_answers_503_and_says_why() {
     assert!(ready.starts_with("HTTP/1.1 503") && ready.contains("lease"), "{ready}");
     postgres.restart();
     until("the lease is renewed", || (place.form("/introspect", "token=x").0 == 401).then_some(()));
+}
+
+#[test]
+fn a_realm_is_imported_into_a_cluster_and_may_come_again() {
+    let (cluster, place) = (Cluster::new("imported"), Place::new());
+    let env = cluster.env();
+    let _server = place.serve(&env);
+    until("the node holds a lease", || (place.form("/introspect", "token=x").0 == 401).then_some(()));
+    let client = ["client", "create", "--name", "App", "--client-id", "app"];
+    place.run_with(&[&client[..], &["--redirect-uri", "https://a.example/cb"]].concat(), &env, "").good();
+    import::keycloak(&place);
+    let taken = || {
+        let ran = place.run_with(&["import", "keycloak", "realm.json", "--json"], &env, "");
+        assert_eq!(ran.code, 1, "one of the users is not taken: {}{}", ran.out, ran.error);
+        let report: Value = serde_json::from_str(&ran.out).unwrap();
+        ["users", "groups", "roles", "memberships", "given_roles"].map(|kind| import::of_kind(&report, kind))
+    };
+    assert_eq!(taken(), [[3, 0, 1], [2, 0, 0], [3, 0, 0], [1, 0, 0], [3, 0, 0]]);
+    assert!(signs_in(&place, "k1@keycloak.example") && !signs_in(&place, "k2@keycloak.example"));
+    let (status, held) = place.admin("GET", "/users/id-k1/entitlements", "");
+    let groups = held["entitlements"]["groups"].as_array().unwrap().iter();
+    let groups: Vec<&str> = groups.map(|group| group["name"].as_str().unwrap()).collect();
+    assert_eq!((status, groups), (200, vec!["IT", "Ops"]));
+    let again = taken();
+    assert!(again.iter().all(|[created, existing, _]| *created == 0 && *existing > 0), "{again:?}");
+    assert!(signs_in(&place, "k4@keycloak.example"), "what signs in goes on");
 }
 
 /// What was issued before the moment of the restore cannot be told from what was revoked after it.

@@ -207,3 +207,26 @@ fn a_pkce_setting_below_the_default_is_told_at_the_start_and_when_a_client_is_sa
     assert!(told(&log, &["clients have pkce=optional", "http://issuer.test", &lax]), "{log:?}");
     assert!(!told(&log, &[&usual]), "{log:?}");
 }
+
+/// An issuer of an earlier version stays at `required`, which keeps out applications that send a nonce alone: whoever looks for
+/// the reason finds it in the log of the start.
+#[test]
+fn a_pkce_setting_above_the_default_is_told_at_the_start() {
+    let place = Place::new();
+    let server = place.serve(&[]);
+    for settings in [r#"{"pkce":"required"}"#, r#"{"pkce":"or_nonce"}"#] {
+        let body = format!(
+            r#"{{"client_name":"x","redirect_uris":["https://rp.example/cb"],"settings":{settings}}}"#
+        );
+        assert_eq!(place.admin("POST", "/clients", &body).0, 201);
+    }
+    assert_eq!(place.admin("PATCH", "/settings", r#"{"require_pkce":true}"#).0, 200);
+    let log = server.into_log();
+    assert!(!log.iter().any(|line| line.contains("pkce=required")), "not told at the start: {log:?}");
+    let log = place.serve(&[]).into_log_with("clients have pkce=required");
+    let told = |parts: &[&str]| {
+        log.iter().any(|line| line.contains("INFO") && parts.iter().all(|part| line.contains(part)))
+    };
+    assert!(told(&["the issuer has pkce=required", "http://issuer.test", "pkce=or_nonce"]), "{log:?}");
+    assert!(told(&["clients have pkce=required", "http://issuer.test"]), "{log:?}");
+}

@@ -62,6 +62,12 @@ fn ask(place: &Place, ids: [&str; 2]) {
     }
     let all = place.run(&["client", "why", "app", "--limit", "0", "--json"]).json();
     assert_eq!(all.as_array().unwrap().len(), 2, "{all}");
+    let part = place.run(&["client", "why", "app", "--limit", "1"]);
+    assert!(part.error.contains("there are more than these 1"), "{}", part.error);
+    let whole = place.run(&["client", "why", "app", "--limit", "2"]);
+    assert!(!whole.error.contains("more"), "{}", whole.error);
+    let at_issuer = place.run(&["issuer", "why", "--json"]).json();
+    assert_eq!(at_issuer, all, "no other request was refused at this issuer");
     place.run(&["explain"]).bad(2);
 }
 

@@ -123,6 +123,15 @@ fn roles(place: &Place) {
     place.run(&["role", "give", "Admin", "--group", "staff"]).good();
     assert_eq!(of_each(place, &["role", "list", "--user", "ann"], "name"), [json!("Editor")]);
     assert_eq!(of_each(place, &["role", "list", "--group", "Staff"], "name"), [json!("Admin")]);
+    place.run(&["role", "give", "Admin", "--user", "bob"]).good();
+    assert_eq!(of_each(place, &["role", "holders", "Admin"], "kind"), [json!("group"), json!("user")]);
+    assert_eq!(of_each(place, &["role", "holders", "Admin"], "name")[0], json!("Staff"));
+    assert_eq!(of_each(place, &["role", "holders", "Editor"], "id"), [json!("ann")]);
+    let one = place.run(&["role", "holders", "Admin", "--limit", "1"]);
+    assert!(one.error.contains("there are more than these 1"), "{}", one.error);
+    let table = one.good();
+    assert!(table.contains("Staff") && !table.contains("bob"), "{table}");
+    place.run(&["role", "take", "Admin", "--user", "bob"]).good();
     let held = json_of(place, &["user", "roles", "ANN"]);
     let direct: Vec<(&Value, &Value)> =
         held.as_array().unwrap().iter().map(|role| (&role["name"], &role["direct"])).collect();

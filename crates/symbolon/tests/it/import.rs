@@ -39,7 +39,7 @@ fn auth0(place: &Place) {
 }
 
 /// How many records of a kind were created, were there, and were refused.
-fn of_kind(report: &Value, kind: &str) -> [u64; 3] {
+pub(crate) fn of_kind(report: &Value, kind: &str) -> [u64; 3] {
     ["created", "existing", "refused"]
         .map(|count| report["records"][kind][count].as_u64().unwrap_or_default())
 }
@@ -152,8 +152,8 @@ fn argon2() -> Value {
     json!({ "type": "password", "secretData": secret.to_string(), "credentialData": data.to_string() })
 }
 
-/// Django's hash as Keycloak stores the same.
-fn keycloak(place: &Place) {
+/// Writes `realm.json`, with Django's hash as Keycloak stores the same.
+pub(crate) fn keycloak(place: &Place) {
     let hash = DJANGO.rsplit_once('$').unwrap().1;
     let secret = json!({ "value": hash, "salt": "c2Vhc2FsdDAxMjM0NTY3ODlhYmNk" });
     let data = json!({ "hashIterations": 1000, "algorithm": "pbkdf2-sha256", "additionalParameters": {} });

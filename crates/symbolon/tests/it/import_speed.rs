@@ -1,5 +1,6 @@
 //! How long imports take: exports of each kind with 100,000 users, or as many as `SYMBOLON_IMPORT_USERS` says; and whether the
-//! users sign in with their old passwords. Ignored, because it measures; `docs/development/measuring.md` has the command.
+//! users sign in with their old passwords, 2,000 of each kind, or as many as `SYMBOLON_IMPORT_SIGN_INS` says. Ignored, because it
+//! measures; `docs/development/measuring.md` has the command.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -11,18 +12,26 @@ use crate::old_hashes;
 use crate::passwords::{serve_with, signs_in_at};
 use crate::place::Place;
 
-/// How many users of each kind sign in: all, if there are no more.
-const SIGN_INS: u64 = 2_000;
 /// Browsers that sign in at the same time.
 const BROWSERS: u64 = 4;
 
+/// A number that the environment may set.
+fn number(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).map_or(otherwise, |text| text.parse().unwrap())
+}
+
 fn users() -> u64 {
-    std::env::var("SYMBOLON_IMPORT_USERS").ok().and_then(|text| text.parse().ok()).unwrap_or(100_000)
+    number("SYMBOLON_IMPORT_USERS", 100_000)
+}
+
+/// How many users of each kind sign in: all, if there are no more.
+fn sign_ins() -> u64 {
+    number("SYMBOLON_IMPORT_SIGN_INS", 2_000)
 }
 
 /// Every so many users one signs in.
 fn every() -> u64 {
-    users().div_ceil(SIGN_INS).max(1)
+    users().div_ceil(sign_ins().max(1)).max(1)
 }
 
 /// Makes hashes: one for each user who signs in, which the users after have too.

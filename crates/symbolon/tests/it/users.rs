@@ -62,6 +62,11 @@ fn has_attributes(place: &Place) {
 
     create(place, &["--username", "eve", "--attribute", "number=12", "--attribute", "team=[\"a\"]"]);
     assert_eq!(shown(place, "eve")["attributes"], json!({ "number": "12", "team": ["a"] }));
+    let by_number = |number: &str| place.run(&["user", "list", "--attribute", number, "--json"]).json();
+    assert_eq!(by_number("number=12").as_array().unwrap().len(), 1);
+    assert_eq!(by_number("number=12")[0]["preferred_username"], "eve");
+    assert_eq!(by_number("number=13"), json!([]));
+    place.run(&["user", "list", "--attribute", "number"]).bad(2);
     let taken = place.run(&["user", "update", "ann", "--attribute", "number=12"]).bad(1);
     assert!(taken.contains("attributes.number is unique"), "{taken}");
     assert!(

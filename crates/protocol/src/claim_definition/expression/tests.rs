@@ -1,8 +1,11 @@
+use cel::common::ast::Expr;
 use serde_json::{Value as Json, json};
 
 use super::*;
 use crate::claim_definition::ClaimInput;
 use crate::claim_definition::dry_run::try_out;
+use crate::entitlement::{EntitlementName, Entitlements, HeldGroup, HeldRole, MOST_HELD, path};
+use crate::id::{GroupId, RoleId};
 use crate::token::fixture::{access_token, entitlements, user};
 use crate::user_claims::UserRecords;
 
@@ -166,6 +169,71 @@ fn what_the_user_has_not_costs_a_round_of_a_loop_little() {
     let uses = |text: &str| Expression::compile(text).unwrap().uses();
     assert!(uses(&text).user_in_loop && uses("groups.map(g, g + user.id)").user_in_loop);
     assert!(!uses("user.email.split('@')[0]").user_in_loop);
+}
+
+/// A user with as many groups and roles as there may be, of names that are as long as names may be.
+fn largest() -> UserRecords {
+    let name = |kind: char, n: usize| EntitlementName::trusted(format!("{kind}{n:04}{}", "𝒳".repeat(195)));
+    let group = |n: usize| {
+        let name = name('g', n);
+        HeldGroup { id: GroupId::trusted(format!("g{n}")), path: path([&name]), name }
+    };
+    let role =
+        |n: usize| HeldRole { id: RoleId::trusted(format!("r{n}")), name: name('r', n), client_id: None };
+    let most = || 0..MOST_HELD;
+    let held = Entitlements::of(most().map(group).collect(), most().map(role).collect());
+    UserRecords { user: Some(Arc::new(user())), entitlements: Some(Arc::new(held)) }
+}
+
+fn length<'v>(list: &(dyn Val + 'v)) -> u64 {
+    list.downcast_ref::<CelList>().map_or(0, |list| list.inner().len() as u64)
+}
+
+/// How many parts are evaluated at most, those of a loop as often as its list is long for this user.
+fn evaluations(part: &IdedExpr, context: &Context<'_, '_>) -> u64 {
+    let of = |part: &IdedExpr| evaluations(part, context);
+    match &part.expr {
+        // `user.email` and its like are looked up as one name.
+        Expr::Select(select) if !matches!(select.operand.expr, Expr::Ident(_)) => 1 + of(&select.operand),
+        Expr::Call(call) => 1 + call.target.as_deref().into_iter().chain(&call.args).map(of).sum::<u64>(),
+        Expr::List(list) => 1 + list.elements.iter().map(of).sum::<u64>(),
+        Expr::Comprehension(made) => {
+            let range = Value::resolve_val(&made.iter_range, context).expect("a list");
+            let rounds = length(&*range);
+            of(&made.iter_range) + rounds * (of(&made.loop_cond) + of(&made.loop_step)) + of(&made.result)
+        }
+        _ => 1,
+    }
+}
+
+/// The steps of an admitted expression are counted before, and not while it runs: so they must cover what runs.
+#[test]
+fn no_more_is_evaluated_for_the_largest_user_than_the_steps_that_were_admitted() {
+    let records = largest();
+    let token = access_token("app", "openid email api");
+    let mut most = 0;
+    for [before, term, behind] in [
+        ["groups.exists(g, ", "g == 'x'", ")"],
+        ["roles.all(r, ", "size(r) > 3", ")"],
+        ["groups.filter(g, ", "g.startsWith('x')", ")"],
+        ["(groups + roles).exists(n, ", "n.contains('x')", ")"],
+    ] {
+        for terms in 1.. {
+            let text = format!("{before}{}{behind}", vec![term; terms].join(" && "));
+            let Ok(expression) = Expression::compile(&text) else {
+                assert!(terms > 1, "{text} is not admitted");
+                break;
+            };
+            let mut variables = Variables::new(ClaimInput::for_client(&token, &records));
+            variables.prepare(expression.uses());
+            let mut context = Context::with_env(Arc::clone(&*FUNCTIONS));
+            context.set_variable_resolver(&variables);
+            let (taken, steps) = (evaluations(&expression.root, &context), expression.steps());
+            assert!(taken >= 1_000 && taken <= steps, "{taken} evaluations, {steps} steps: {text}");
+            most = most.max(steps);
+        }
+    }
+    assert!((500_000..=1_000_000).contains(&most), "the bound was not reached: {most}");
 }
 
 #[test]

@@ -33,6 +33,7 @@ pub(super) fn commands() -> Vec<Command> {
     let list = Command::new("list")
         .about("List users, newest first")
         .arg(search.help("Only those whose id, address or name has it"))
+        .arg(attribute::search_argument())
         .arg(output::limit());
     let disable = Command::new("disable")
         .about("Keep a user from signing in, and end all sessions and tokens")
@@ -143,10 +144,10 @@ fn create(matches: &ArgMatches) -> Result<(), CommandError> {
 }
 
 fn list(matches: &ArgMatches) -> Result<(), CommandError> {
-    let query = match matches.get_one::<String>("search") {
-        Some(search) => format!("&search={}", segment(search)),
-        None => String::new(),
-    };
+    let mut query = attribute::query(matches)?;
+    if let Some(search) = matches.get_one::<String>("search") {
+        query.push_str(&format!("&search={}", segment(search)));
+    }
     let api = Api::reach(matches)?;
     let (users, is_cut) = api.first("/users", "users", &query, output::most(matches))?;
     api.close()?;

@@ -1,8 +1,9 @@
 //! Whose limit is used up.
 
 use serde_json::json;
+use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::refusal::Reason;
-use symbolon_testkit::{Options, RelyingParty, TestServer};
+use symbolon_testkit::{Answer, Options, RelyingParty, TestServer};
 
 use super::{Bench, Case, explained, run};
 use crate::login::{Scene, hidden};
@@ -42,23 +43,39 @@ pub(super) const CASES: [Case<Bench>; 4] = [
 
 pub(super) const SIGN_INS: [Case<Scene>; 1] =
     [Case::new(Reason::SignInRateLimited, (429, ""), &[], |scene, id| {
-        let attempt = |id: &str| {
-            let browser = scene.server.browser();
-            let page = scene.at_login(&browser, &scene.rp.authorization_request());
-            let (transaction, csrf) = hidden(&page);
-            let form = [
-                ("transaction", &*transaction),
-                ("csrf_token", &*csrf),
-                ("username", "other@example.com"),
-                ("password", "wrong"),
-            ];
-            browser.post_with("/login", &form, &[("x-request-id", id)])
-        };
-        assert_eq!(attempt("the-first-attempt").status, 403);
-        let answer = attempt(id);
+        assert_eq!(sign_in(scene, "the-first-attempt").status, 403);
+        let answer = sign_in(scene, id);
         assert_eq!(explained(&scene.server, "", id)["login_name"], "other@example.com");
         answer
     })];
+
+pub(super) const BUSY: [Case<Scene>; 1] = [Case::new(Reason::SignInBusy, (503, ""), &[], |scene, id| {
+    let passwords = &scene.server.app.passwords;
+    let somebody =
+        passwords.fairness_key(&IssuerId::default_issuer(), "somebody@example.com", [127, 0, 0, 1].into());
+    // The only place is taken, by somebody whose password does not come.
+    let place = passwords.reserve(somebody).ok();
+    assert!(place.is_some(), "a place");
+    let answer = sign_in(scene, id);
+    drop(place);
+    assert_eq!(explained(&scene.server, "", id)["login_name"], "other@example.com");
+    assert_eq!(sign_in(scene, "there-is-a-place").status, 403);
+    answer
+})];
+
+/// An attempt of another browser with a wrong password.
+fn sign_in(scene: &Scene, id: &str) -> Answer {
+    let browser = scene.server.browser();
+    let page = scene.at_login(&browser, &scene.rp.authorization_request());
+    let (transaction, csrf) = hidden(&page);
+    let form = [
+        ("transaction", &*transaction),
+        ("csrf_token", &*csrf),
+        ("username", "other@example.com"),
+        ("password", "wrong"),
+    ];
+    browser.post_with("/login", &form, &[("x-request-id", id)])
+}
 
 /// Every process counts for itself.
 fn limited() -> Options {
@@ -78,4 +95,11 @@ fn limits() {
     run(&bench, &bench.server, &CASES);
     let scene = Scene::with(limited());
     run(&scene, &scene.server, &SIGN_INS);
+}
+
+#[test]
+fn a_queue_that_is_full() {
+    let options = Options::default().one_node().env("SYMBOLON_ARGON2_THREADS", "1");
+    let scene = Scene::with(options.env("SYMBOLON_ARGON2_QUEUE", "1"));
+    run(&scene, &scene.server, &BUSY);
 }

@@ -191,15 +191,13 @@ impl Bench {
 }
 
 /// Reasons that no request of a test provokes by itself.
-const NOT_PROVOKED: [Reason; 7] = [
-    // A connection that breaks, a store out of reach, a fault inside: `bad_input`, `safety`.
-    Reason::BodyIncomplete,
+const NOT_PROVOKED: [Reason; 5] = [
+    // A store out of reach, a fault inside: `safety`.
     Reason::Unavailable,
     Reason::ServerFault,
     // The admin API says it to its caller.
     Reason::ClientMetadataInvalid,
-    // Races: `sign_in_limits` and `login` provoke what is seen outside.
-    Reason::SignInBusy,
+    // A race: `login` provokes what is seen outside.
     Reason::SignInOvertaken,
     // No request proves a key yet.
     Reason::RefreshTokenKeyOther,
@@ -217,6 +215,7 @@ fn every_reason_has_a_case() {
         .chain(reasons(&identity_provider::CASES))
         .chain(reasons(&limits::CASES))
         .chain(reasons(&limits::SIGN_INS))
+        .chain(reasons(&limits::BUSY))
         .chain(reasons(&login_api::CASES))
         .chain(reasons(&logout::CASES))
         .chain(reasons(&request::CASES))

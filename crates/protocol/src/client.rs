@@ -285,7 +285,7 @@ impl Client {
 
     /// The scope of its authorization requests without `scope`: the pre-defined default of RFC 6749 3.3. Access that
     /// outlives the session must be asked for (OpenID Connect Core 11), so `offline_access` is not in it
-    /// (`docs/decisions/070-a-missing-scope-means-the-registered-scopes.md`).
+    /// (`docs/decisions/068-a-missing-scope-means-the-registered-scopes.md`).
     pub fn default_scope(&self) -> Scope {
         if !self.scope.contains(OFFLINE_ACCESS) {
             return self.scope.clone();

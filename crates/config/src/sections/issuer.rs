@@ -67,7 +67,7 @@ impl IssuerUrl {
 
 /// Checks an issuer URL: OpenID Connect Discovery 1.0 section 3 and RFC 8414 section 2 require a URL without query
 /// and fragment. Issuer URLs are compared as strings (RFC 9207 section 2.4), so only the normal form is accepted, with or
-/// without one slash at its end (`docs/decisions/072-an-issuer-may-end-in-a-slash.md`).
+/// without one slash at its end (`docs/decisions/070-an-issuer-may-end-in-a-slash.md`).
 pub(crate) fn check_url(text: &str) -> Result<(), Mistake> {
     let example = "write it as in \"https://login.example.com\"";
     let refuse = |problem: &str, mend: String| Err(Mistake::new(problem, mend));

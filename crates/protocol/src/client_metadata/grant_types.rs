@@ -1,5 +1,5 @@
 //! The member `grant_types` of client metadata (RFC 7591 2). What is refused, and why:
-//! `docs/decisions/073-grants-that-can-do-nothing-are-refused.md`.
+//! `docs/decisions/071-grants-that-can-do-nothing-are-refused.md`.
 
 use super::{invalid, take};
 use crate::client::{Client, DelegationMode, GrantType, TokenEndpointAuthMethod};

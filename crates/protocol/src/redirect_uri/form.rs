@@ -3,7 +3,7 @@
 //! Each of them weakens something, and each is what somebody needs: an application whose scheme was fixed years ago, a
 //! machine in a private network without a certificate, a tool that listens on `localhost`, a host for every preview of a
 //! web application. What a URI may look like is checked when it is registered; [`super::matches`] compares. The reasons:
-//! `docs/decisions/071-redirect-uris-by-opt-in.md`.
+//! `docs/decisions/069-redirect-uris-by-opt-in.md`.
 
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};

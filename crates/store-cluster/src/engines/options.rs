@@ -10,12 +10,11 @@ use symbolon_store::shard::FirstShards;
 use crate::{ClusterOptions, PostgresOptions, RedisOptions, ReplicaPolicy, UnixMillis};
 
 /// Options for a store on a database and Redis nodes, with a prefix of its own and the test's clock. The timeouts are
-/// long, because the machine may be slow. Connections to PostgreSQL are few: each is a process there, which reads the
-/// catalog and prepares its statements anew, and most tests are over before that pays.
+/// long, because the machine may be slow.
 pub fn options(postgres: String, redis: &str, prefix: &str, now: UnixMillis) -> ClusterOptions {
     let timeout = Duration::from_secs(30);
     ClusterOptions {
-        postgres: PostgresOptions { url: SecretString::new(postgres), connections: 3, timeout },
+        postgres: PostgresOptions { url: SecretString::new(postgres), connections: 8, timeout },
         redis: RedisOptions {
             urls: redis.split(',').map(|url| SecretString::new(url.to_owned())).collect(),
             timeout,

@@ -7,7 +7,7 @@ mod migration;
 pub use migration::MigrationError;
 pub(crate) use migration::{Migration, migrate};
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::{
@@ -260,15 +260,11 @@ pub(crate) fn config(options: &PostgresOptions) -> Result<Config, tokio_postgres
     Ok(config)
 }
 
-/// TLS with the root certificates that the system trusts, or those of `SSL_CERT_FILE`. They are read once in a process.
+/// TLS with the root certificates that the system trusts, or those of `SSL_CERT_FILE`.
 pub(crate) fn tls() -> ClientConfig {
-    static TRUSTING: OnceLock<ClientConfig> = OnceLock::new();
-    let read = || {
-        let mut roots = rustls::RootCertStore::empty();
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        ClientConfig::builder().with_root_certificates(roots).with_no_client_auth()
-    };
-    TRUSTING.get_or_init(read).clone()
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    ClientConfig::builder().with_root_certificates(roots).with_no_client_auth()
 }
 
 #[cfg(test)]

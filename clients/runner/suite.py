@@ -22,7 +22,7 @@ PARTIES = CLIENTS / "parties"
 PEERS = CLIENTS.parent / "loadtest" / "peers"
 APACHE_MODULE = Path("/usr/lib/apache2/modules/mod_auth_openidc.so")
 # Only for what hangs: on a slow machine, beside others, a suite may take ten times as long as alone on a fast one.
-LIMIT_SECONDS = 1500
+LIMIT_SECONDS = 2400
 
 
 @dataclass(frozen=True)

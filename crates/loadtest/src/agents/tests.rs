@@ -297,7 +297,8 @@ fn hello(side: Side, binding: &[u8; 32]) -> Hello {
 fn an_agent_takes_the_coordinators_proof_of_this_version_alone() {
     with_an_agent(async |address| {
         let other =
-            greet(address, |binding| Hello { protocol: 2, ..hello(Side::Coordinator, binding) }).await;
+            greet(address, |binding| Hello { protocol: PROTOCOL + 1, ..hello(Side::Coordinator, binding) })
+                .await;
         assert!(matches!(other, Answer::OtherProtocol { protocol: PROTOCOL, .. }));
         let reflected = greet(address, |binding| hello(Side::Agent, binding)).await;
         assert!(matches!(reflected, Answer::WrongSecret));

@@ -25,6 +25,19 @@ impl<'a> Params<'a> {
     /// `invalid_request` for more than [`MAX_LENGTH`] bytes or [`MAX_PARAMETERS`] parameters, broken percent
     /// encoding, and text that is not UTF-8 (RFC 6749 appendix B).
     pub fn parse(encoded: &'a [u8]) -> Result<Self, OAuthError> {
+        // RFC 6749 3.1 and 3.2: parameters sent without a value are treated as if they were omitted.
+        Self::read(encoded, false)
+    }
+
+    /// Parses the body of a page's form, in which a field that was left empty says something.
+    ///
+    /// # Errors
+    /// As of [`Params::parse`].
+    pub fn of_form(encoded: &'a [u8]) -> Result<Self, OAuthError> {
+        Self::read(encoded, true)
+    }
+
+    fn read(encoded: &'a [u8], keeps_empty: bool) -> Result<Self, OAuthError> {
         if encoded.len() > MAX_LENGTH {
             let description = "the request is longer than 64 KiB";
             return Err(OAuthError::invalid_request(Reason::RequestTooLong, description));
@@ -43,8 +56,8 @@ impl<'a> Params<'a> {
                 let description = "the request has more than 256 parameters";
                 return Err(OAuthError::invalid_request(Reason::RequestTooLong, description));
             }
-            // RFC 6749 3.1 and 3.2: parameters sent without a value are treated as if they were omitted.
-            let equals = memchr::memchr(b'=', pair.as_bytes()).filter(|equals| equals + 1 < pair.len());
+            let equals =
+                memchr::memchr(b'=', pair.as_bytes()).filter(|equals| keeps_empty || equals + 1 < pair.len());
             let Some((name, value)) = equals.and_then(|at| Some((pair.get(..at)?, pair.get(at + 1..)?)))
             else {
                 continue;

@@ -53,7 +53,7 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
         Visitor::Stranger(answer) => return Ok(answer),
     };
     let form = form(call);
-    let params = Params::parse(&form)?;
+    let params = Params::of_form(&form)?;
     let settings = call.context.issuer.settings.load_full();
     let mut written = User::clone(&person.user);
     let fault = match typed(&params, &mut written, &settings.attributes)? {

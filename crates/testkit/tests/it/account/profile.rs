@@ -82,6 +82,20 @@ fn a_value_that_the_schema_refuses_is_told_and_nothing_is_saved() {
     assert_eq!(user(&scene), before);
 }
 
+#[test]
+fn what_a_person_empties_is_removed() {
+    let scene = Scene::new();
+    define(&scene, "team", json!({ "type": "string", "writable_by": ["person", "administrator"] }));
+    let stored = json!({ "nickname": "Al", "given_name": "Ann", "attributes": { "team": "blue" } });
+    assert_eq!(scene.server.admin("PATCH", "/users/other", Some(stored)).status, 200);
+    let browser = signed_in(&scene, "other@example.com", PASSWORD);
+    let saved = send(&browser, PATH, &[("nickname", ""), ("given_name", "Ann"), ("attribute.team", "")]);
+    assert_eq!(saved.status, 303, "{saved:?}");
+    let user = user(&scene);
+    assert_eq!((&user["nickname"], &user["given_name"]), (&json!(null), &json!("Ann")), "{user}");
+    assert!(user["attributes"].get("team").is_none(), "{user}");
+}
+
 /// What the page shows of a `locale` is its language; sending it back unchanged leaves the rest of it.
 #[test]
 fn a_person_chooses_the_language_of_their_mail() {

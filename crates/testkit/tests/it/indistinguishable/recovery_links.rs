@@ -41,7 +41,7 @@ fn a_link_that_is_over_tells_nothing_of_its_account() {
         (seen(&opened, sealed), seen(&sent, sealed))
     };
     let of_nobody = told(&of_gone);
-    assert_eq!(told("none"), of_nobody, "never sealed");
+    assert_eq!(told("never-sealed"), of_nobody, "never sealed");
     assert_eq!(told(&format!("{of_known}A")), of_nobody, "changed");
     scene.server.clock.advance(LIVES);
     assert_eq!(told(&of_known), of_nobody, "too late");

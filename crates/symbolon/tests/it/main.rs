@@ -22,7 +22,6 @@ mod grants;
 mod groups_and_roles;
 mod identity_providers;
 mod import;
-mod import_memory;
 mod import_speed;
 mod invitations;
 mod keys;

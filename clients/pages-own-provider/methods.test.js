@@ -1,26 +1,31 @@
 // Which ways the sign-in page offers, in headless Chromium: the name first, a passkey alone, mail alone; a passkey that is offered and
 // not wanted now; and one that the provider has forgotten.
 import assert from "node:assert/strict";
-import { authorizationUrl, remove, set, somebody } from "../pages/application.js";
+import { after, before } from "node:test";
+import { NAMED, authorizationUrl, remove, serve, set, somebody } from "../pages/application.js";
 import { withFingerprint } from "../pages/device.js";
 import { visits } from "../pages/look.js";
 import { codeIn } from "../pages/mailbox.js";
-import { provider, scene, site, withOwnProvider } from "../pages/own-provider.js";
-import { fill, isIn, signIn } from "../pages/visitor.js";
+import { startProvider } from "../pages/provider.js";
+import { fill, isIn, launch, signIn } from "../pages/visitor.js";
 
-withOwnProvider();
+let browser;
+let provider;
+let site;
+before(async () => {
+  [browser, provider] = [await launch(), await startProvider()];
+  site = await serve(provider);
+  await set({ branding: NAMED }, provider);
+});
+after(async () => {
+  await browser?.close();
+  site?.close();
+  await provider?.stop();
+});
 
+const scene = { browser: () => browser, provider: () => provider };
 const told = [400, 403];
 const atLogin = (page) => page.goto(authorizationUrl(site, { prompt: "login" }));
-
-/** Signs in with a code that is sent from the page. */
-async function byMailedCode(page, { email }) {
-  await page.click("#send-code");
-  await page.waitForSelector("form#email-code");
-  await page.fill("#code", await provider.mailTo(email, codeIn));
-  await page.click("#confirm");
-  await isIn(page);
-}
 
 /** Adds a passkey on the account page, and not on that which offers one after the password. */
 async function addPasskey(page, user, see = () => {}) {
@@ -65,7 +70,11 @@ visits(
     await page.click("#other-name");
     await page.fill("#username", user.email);
     await page.click("#next");
-    await byMailedCode(page, user);
+    await page.click("#send-code");
+    await page.waitForSelector("form#email-code");
+    await page.fill("#code", await provider.mailTo(user.email, codeIn));
+    await page.click("#confirm");
+    await isIn(page);
   },
   { told },
 );
@@ -80,7 +89,11 @@ visits(
     assert.equal(await page.locator("#password").count(), 0);
     await see("sign-in-by-mail");
     await page.fill("#username", user.email);
-    await byMailedCode(page, user);
+    await page.click("#send-code");
+    await page.waitForSelector("form#email-code");
+    await page.fill("#code", await provider.mailTo(user.email, codeIn));
+    await page.click("#confirm");
+    await isIn(page);
   },
   { told },
 );

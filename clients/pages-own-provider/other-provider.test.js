@@ -1,11 +1,11 @@
 // Signing in with another provider, which is a second issuer of the same server, in headless Chromium: the button, signing up,
 // somebody whom no account knows, connecting and disconnecting on the account page, and a provider that is away.
 import assert from "node:assert/strict";
-import { before } from "node:test";
-import { authorizationUrl, create, createUser, set } from "../pages/application.js";
+import { after, before } from "node:test";
+import { NAMED, authorizationUrl, create, createUser, serve, set } from "../pages/application.js";
 import { visits } from "../pages/look.js";
-import { provider, scene, site, withOwnProvider } from "../pages/own-provider.js";
-import { fill, isIn, signIn } from "../pages/visitor.js";
+import { startProvider } from "../pages/provider.js";
+import { fill, isIn, launch, signIn } from "../pages/visitor.js";
 
 const PASSWORD = "the same password at both of them";
 // The same issuer by several ids.
@@ -15,14 +15,16 @@ const PROVIDERS = {
   routed: { name: "Acme of the domain", sign_up: true, email_domains: ["routed.example"] },
 };
 
-// Without ways by mail, a provider may be the only way in.
-withOwnProvider({
-  settings: { sign_in_methods: ["password", "passkey"] },
-  environment: { SYMBOLON_OUTBOUND_ALLOW_PRIVATE: "true" },
-});
+let browser;
+let provider;
+let site;
 before(async () => {
+  [browser, provider] = [await launch(), await startProvider({ environment: { SYMBOLON_OUTBOUND_ALLOW_PRIVATE: "true" } })];
+  site = await serve(provider);
   const issuer = `${provider.base_url}/acme`;
   await create("/issuers", { id: "acme", url: issuer }, provider);
+  // Without ways by mail, a provider may be the only way in.
+  await set({ sign_in_methods: ["password", "passkey"], branding: NAMED }, provider);
   for (const [id, more] of Object.entries(PROVIDERS)) {
     const members = {
       client_name: "The other side",
@@ -37,7 +39,13 @@ before(async () => {
   const away = { id: "away", name: "Nobody", issuer: "http://127.0.0.1:9/", client_id: "us", client_secret: "a secret" };
   await create("/identity-providers", away, provider);
 });
+after(async () => {
+  await browser?.close();
+  site?.close();
+  await provider?.stop();
+});
 
+const scene = { browser: () => browser, provider: () => provider };
 const told = [400, 403, 409, 502, 503];
 const atLogin = (page) => page.goto(authorizationUrl(site, { prompt: "login" }));
 const press = (page, id) => page.click(`#providers button[value=${id}]`);

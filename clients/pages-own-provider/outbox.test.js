@@ -1,8 +1,22 @@
 // The outbox of development mode, in headless Chromium: it is empty, shows what would be sent, and its links lead on.
+import { after, before } from "node:test";
+import { NAMED, set } from "../pages/application.js";
 import { visits } from "../pages/look.js";
-import { provider, scene, withOwnProvider } from "../pages/own-provider.js";
+import { startProvider } from "../pages/provider.js";
+import { launch } from "../pages/visitor.js";
 
-withOwnProvider({ isInDevelopment: true });
+let browser;
+let provider;
+before(async () => {
+  [browser, provider] = [await launch(), await startProvider({ isInDevelopment: true })];
+  await set({ branding: NAMED }, provider);
+});
+after(async () => {
+  await browser?.close();
+  await provider?.stop();
+});
+
+const scene = { browser: () => browser, provider: () => provider };
 
 // First, since there is one outbox for everybody: it is empty until somebody registers.
 visits(

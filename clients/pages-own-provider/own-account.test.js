@@ -1,26 +1,31 @@
-// What a person does with the own account, in headless Chromium: passkeys that are synced or not, the password, sessions with their devices,
+// What a person does with the own account, in headless Chromium: passkeys that are synced or not, sessions with their devices,
 // applications, a copy of the data, and the end of it all.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before } from "node:test";
-import { authorizationUrl, change, serve, somebody } from "../pages/application.js";
+import { NAMED, authorizationUrl, serve, set, somebody } from "../pages/application.js";
 import { withFingerprint } from "../pages/device.js";
 import { visits } from "../pages/look.js";
-import { browser, provider, scene, site, withOwnProvider } from "../pages/own-provider.js";
-import { fill, isIn, signIn } from "../pages/visitor.js";
+import { startProvider } from "../pages/provider.js";
+import { isIn, launch, signIn } from "../pages/visitor.js";
 
 const PHONE = "Mozilla/5.0 (Linux; Android 16; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Mobile Safari/537.36";
 
-withOwnProvider({ settings: { self_deletion: true } });
-// An application that is told when somebody signs out.
-let beside;
+let browser;
+let provider;
+let site;
 before(async () => {
-  beside = await serve(provider);
-  const members = { client_name: "Example Garden", backchannel_logout_uri: `${beside.origin}/signed-out` };
-  await change(`/clients/${beside.client.client_id}`, members, provider);
+  [browser, provider] = [await launch(), await startProvider()];
+  site = await serve(provider);
+  await set({ self_deletion: true, branding: NAMED }, provider);
 });
-after(() => beside?.close());
+after(async () => {
+  await browser?.close();
+  site?.close();
+  await provider?.stop();
+});
 
+const scene = { browser: () => browser, provider: () => provider };
 const told = [400, 403];
 const isDone = (page) => page.waitForSelector("#notice[role=status]");
 
@@ -51,38 +56,6 @@ visits(
     if (locale === "en") assert.deepEqual(tags, ["synced between devices", "on one device only"]);
   },
   { told, needs: "scripts" },
-);
-
-visits(
-  "the password is changed",
-  scene,
-  async ({ page, see, seeAgain, locale }) => {
-    const user = await somebody("password", locale, provider);
-    const password = "the second password of an account";
-    const send = async (present, again) => {
-      await page.fill("#present", present);
-      await page.fill("#new", password);
-      await page.fill("#again", again);
-      await page.click("#change");
-    };
-    await at(page, "/password", user);
-    await send("not the password", password);
-    await page.waitForSelector("#notice[role=alert]");
-    await see("account-password-refused");
-    await send(user.password, "the second one in other words");
-    await page.waitForSelector("#notice[role=alert]");
-    await seeAgain("account-password-differs");
-    await send(user.password, password);
-    await isDone(page);
-    await see("account-password-changed");
-    await page.goto(authorizationUrl(site, { prompt: "login" }));
-    await fill(page, user);
-    await page.click("#sign-in");
-    await page.waitForSelector("#login-error");
-    await signIn(page, { ...user, password });
-    await isIn(page);
-  },
-  { told },
 );
 
 visits(
@@ -127,34 +100,6 @@ visits(
     assert.equal(await page.locator("#applications button[name=end]").count(), 0);
     await page.goto(authorizationUrl(site));
     await page.waitForSelector("form#consent");
-    await isIn(page);
-    await page.goto(`${provider.base_url}/account/applications`);
-    await page.click("#end-all");
-    await isDone(page);
-    assert.equal(await page.locator("form#applications").count(), 0);
-  },
-  { told },
-);
-
-visits(
-  "signing out names who asks for it and who is told, and leads back",
-  scene,
-  async ({ page, see, locale }) => {
-    const logout = `${provider.base_url}/logout?client_id=${site.client.client_id}`;
-    await page.goto(authorizationUrl(beside));
-    await signIn(page, await somebody("out", locale, provider));
-    await isIn(page);
-    await page.goto(logout);
-    assert.match(await page.textContent("main"), /Example Shop/);
-    assert.match(await page.textContent("#applications"), /Example Garden/);
-    await see("sign-out-for-applications");
-    await page.click("#confirm");
-    await page.waitForSelector("form#logout", { state: "detached" });
-    await page.goto(logout);
-    await page.waitForSelector("#return");
-    await see("signed-out-with-return");
-    await page.click("#return");
-    await page.waitForURL(`${site.origin}/`);
   },
   { told },
 );

@@ -2,24 +2,34 @@
 // asked for at sign-in, remembered; recovery codes; a new password with one; and a passkey as the second factor.
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
-import { authorizationUrl, change, serve, set, somebody } from "../pages/application.js";
+import { NAMED, authorizationUrl, change, serve, set, somebody } from "../pages/application.js";
 import { withFingerprint } from "../pages/device.js";
 import { visits } from "../pages/look.js";
 import { linkIn } from "../pages/mailbox.js";
-import { provider, scene, site, withOwnProvider } from "../pages/own-provider.js";
-import { isIn, signIn, totp } from "../pages/visitor.js";
+import { startProvider } from "../pages/provider.js";
+import { isIn, launch, signIn, totp } from "../pages/visitor.js";
 
 // Of its codes each is taken once, and none that is older than one that was.
 const UNTIL_THE_NEXT_CODE = 60;
 
-withOwnProvider();
+let browser;
+let provider;
+let site;
 let careful;
 before(async () => {
-  careful = await serve(provider);
+  [browser, provider] = [await launch(), await startProvider()];
+  [site, careful] = [await serve(provider), await serve(provider)];
   await change(`/clients/${careful.client.client_id}`, { settings: { second_factor: "required" } }, provider);
+  await set({ branding: NAMED }, provider);
 });
-after(() => careful?.close());
+after(async () => {
+  await browser?.close();
+  site?.close();
+  careful?.close();
+  await provider?.stop();
+});
 
+const scene = { browser: () => browser, provider: () => provider };
 const told = [400, 403];
 
 async function isRefused(page) {

@@ -20,6 +20,7 @@ pub static ENDPOINTS: [Endpoint; 7] = [
         needs_lease: true,
         cors: Cors::Client,
         failures: Failures::Json,
+        is_completed: false,
         handler: |call| Box::pin(token::token(call)),
     },
     Endpoint {
@@ -32,6 +33,7 @@ pub static ENDPOINTS: [Endpoint; 7] = [
         needs_lease: true,
         cors: Cors::Client,
         failures: Failures::Json,
+        is_completed: false,
         handler: |call| Box::pin(userinfo::userinfo(call)),
     },
     Endpoint {
@@ -44,6 +46,7 @@ pub static ENDPOINTS: [Endpoint; 7] = [
         needs_lease: true,
         cors: Cors::None,
         failures: Failures::Json,
+        is_completed: false,
         handler: |call| Box::pin(introspect::introspect(call)),
     },
     Endpoint {
@@ -56,6 +59,7 @@ pub static ENDPOINTS: [Endpoint; 7] = [
         needs_lease: true,
         cors: Cors::Client,
         failures: Failures::Json,
+        is_completed: false,
         handler: |call| Box::pin(revoke::revoke(call)),
     },
     Endpoint {
@@ -68,6 +72,7 @@ pub static ENDPOINTS: [Endpoint; 7] = [
         needs_lease: false,
         cors: Cors::Everybody,
         failures: Failures::Json,
+        is_completed: false,
         handler: |call| Box::pin(discovery::metadata(call)),
     },
     Endpoint {
@@ -80,6 +85,7 @@ pub static ENDPOINTS: [Endpoint; 7] = [
         needs_lease: false,
         cors: Cors::Everybody,
         failures: Failures::Json,
+        is_completed: false,
         handler: |call| Box::pin(discovery::metadata(call)),
     },
     Endpoint {
@@ -92,6 +98,7 @@ pub static ENDPOINTS: [Endpoint; 7] = [
         needs_lease: false,
         cors: Cors::Everybody,
         failures: Failures::Json,
+        is_completed: false,
         handler: |call| Box::pin(discovery::jwks(call)),
     },
 ];

@@ -12,7 +12,7 @@ use symbolon_pages::{EmailCodeError, LoginError};
 use symbolon_protocol::params::Params;
 use symbolon_protocol::precis::login_key;
 use symbolon_protocol::refusal::{Details, Reason, Refusal};
-use symbolon_protocol::sign_in::email_code::{LIVES_ON_PAGES, SENT_AGAIN_AFTER};
+use symbolon_protocol::sign_in::email_code::{EmailCode, LIVES_ON_PAGES, SENT_AGAIN_AFTER, SentCode};
 use symbolon_protocol::sign_in::email_code_use::EmailCodeTry;
 use symbolon_protocol::sign_in::method::SignInMethod;
 use symbolon_protocol::sign_in::{Factor, Proven};
@@ -27,11 +27,11 @@ use crate::interaction::{Page, PendingEmailCode};
 use crate::login_form::{self, LoginForm, Opened, is_plain_name};
 use crate::magic_link::{self, RequestingBrowser};
 use crate::refusal_pause::refusal_pause;
-use crate::session_begin::{SignIn, begin_for};
+use crate::session_begin::{Begun, SignIn, begin_for};
 use crate::signed_in::signed_in;
-use crate::{email_code_page, known_browser, login_page, second_factor};
+use crate::{email_code_page, known_browser, login_page, second_factor, sent_twice};
 use symbolon_app::email_code;
-use symbolon_app::http::{Call, Context, Failure};
+use symbolon_app::http::{Call, Context, Failure, Received};
 use symbolon_app::rate_limit::Limited;
 
 /// `POST /login/email-code`: sends a code, or takes one.
@@ -148,7 +148,14 @@ async fn take(call: &mut Call, form: LoginForm, code: &str) -> Result<Response, 
             return email_code_page::page(&context, &form.interaction, &form.asking, Some(error));
         }
         EmailCodeTry::Right { recipient: noted } => recipient(&context, &sent, noted).await?,
-        EmailCodeTry::UsedUp => None,
+        EmailCodeTry::UsedUp => match begun_by_first((&context, &call.received), &form, &sent, code).await? {
+            Some(begun) => {
+                let mut response = signed_in(call, form.interaction, begun).await?;
+                forget(call, &mut response);
+                return Ok(response);
+            }
+            None => None,
+        },
     };
     let address = user.as_ref().and_then(|user| user.mailable_address());
     let (Some(user), Some(address)) = (&user, address) else {
@@ -161,6 +168,24 @@ async fn take(call: &mut Call, form: LoginForm, code: &str) -> Result<Response, 
     drop(in_flight);
     forget(call, &mut response);
     Ok(response)
+}
+
+/// The session that this form began when it was sent before, by the code that it used up then.
+async fn begun_by_first(
+    (context, received): (&Context, &Received),
+    form: &LoginForm,
+    sent: &SentCode,
+    typed: &str,
+) -> Result<Option<Begun>, Failure> {
+    let Context { app, issuer, .. } = context;
+    if sent.check(EmailCode::parse(typed).as_ref(), &issuer.sign_in_key).is_err() {
+        return Ok(None);
+    }
+    let found = app.store.user_by_login(&issuer.id, sent.name()).await?;
+    match found.filter(|(user, _)| user.may_sign_in()) {
+        Some((user, _)) => sent_twice::begun((context, received), &form.interaction, &user).await,
+        None => Ok(None),
+    }
 }
 
 /// Whether the address is still the user's, and proven.

@@ -340,16 +340,6 @@ impl<P: Pending> Interaction<P> {
         let is_known = self.browser.accepts(&context.issuer, form, params.get("csrf_token")?);
         Ok(is_known && received.is_from_own_page(&context.issuer))
     }
-}
-
-impl Interaction<PendingAuthorization> {
-    /// Starts the interaction again for another user, forgetting what the previous one did. `wants`: how the person says who
-    /// it is.
-    pub(super) fn begin_for_another(&mut self, context: &Context, wants: AnotherAccount) {
-        self.pending.forget(None);
-        self.pending.wants = wants;
-        self.begin_anew(context);
-    }
 
     /// The id of the session that a user opens in this interaction. It is derived rather than random. So however
     /// often the form is sent (a double click, or Back), one interaction opens one session per user, and nothing
@@ -359,6 +349,16 @@ impl Interaction<PendingAuthorization> {
         let derived = context.issuer.interaction_session_key.sign(&parts);
         let (secret, _) = derived.split_first_chunk::<16>().unwrap_or((&[0; 16], &[]));
         SessionId::new(self.session_route.id(ShardKind::Session, secret))
+    }
+}
+
+impl Interaction<PendingAuthorization> {
+    /// Starts the interaction again for another user, forgetting what the previous one did. `wants`: how the person says who
+    /// it is.
+    pub(super) fn begin_for_another(&mut self, context: &Context, wants: AnotherAccount) {
+        self.pending.forget(None);
+        self.pending.wants = wants;
+        self.begin_anew(context);
     }
 }
 

@@ -54,6 +54,7 @@ mod second_factor_policy;
 mod second_factor_setup;
 mod select_account;
 mod select_account_page;
+mod sent_twice;
 mod session_begin;
 mod session_end;
 mod session_quota;

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use axum::response::Response;
+use symbolon_pages::SecondFactorError;
 use symbolon_protocol::authenticator::AuthenticatorSet;
 use symbolon_protocol::authorize::decide::denied;
 use symbolon_protocol::client::Client;
@@ -28,10 +29,11 @@ use crate::session_begin::Begun;
 use crate::signed_in::signed_in;
 use crate::{
     passkey_attempt, remembered_device, second_factor_page, second_factor_policy, second_factor_setup,
+    sent_twice,
 };
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::csrf::Purpose;
-use symbolon_app::http::{Call, Context, Failure};
+use symbolon_app::http::{Call, Context, Failure, Received};
 
 /// What was proven, and what it needs beside it.
 pub(super) struct Assessed {
@@ -161,7 +163,30 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
             let remember = params.get("remember")? == Some("true");
             complete(call, interaction, &attempt, (&proven, remember)).await
         }
-        Err(refused) => again(&context, &interaction, &asking, refused).await,
+        Err(refused) => match begun_by_first(&call.received, &interaction, (&attempt, &refused), code).await?
+        {
+            Some(begun) => signed_in(call, interaction, begun).await,
+            None => again(&context, &interaction, &asking, refused).await,
+        },
+    }
+}
+
+/// The session that this form began when it was sent before, if the code is the one that it used up then.
+async fn begun_by_first(
+    received: &Received,
+    interaction: &Interaction<PendingAuthorization>,
+    (attempt, refused): (&Attempt<'_>, &Refused),
+    typed: &str,
+) -> Result<Option<Begun>, Failure> {
+    if refused.error != SecondFactorError::Wrong || !attempt.is_current_code(typed).await? {
+        return Ok(None);
+    }
+    let Context { app, issuer, .. } = attempt.context;
+    match app.store.user(&issuer.id, &attempt.first.user).await? {
+        Some(user) if user.may_sign_in() => {
+            sent_twice::begun((attempt.context, received), interaction, &user).await
+        }
+        _ => Ok(None),
     }
 }
 

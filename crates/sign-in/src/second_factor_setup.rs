@@ -14,7 +14,8 @@ use crate::interaction::{Interaction, PendingAuthorization, address};
 use crate::login_page::{self, append};
 use crate::requesting_client::Asking;
 use crate::second_factor_attempt::{Attempt, again, seal_secret};
-use crate::{credential_news, upstream_logout};
+use crate::signed_in::signed_in;
+use crate::{credential_news, sent_twice, upstream_logout};
 use symbolon_app::http::{Call, Context, Failure, Policy, html};
 
 /// The first code of a new generator: keeps its secret, signs in, and shows the recovery codes, once.
@@ -35,6 +36,12 @@ pub(super) async fn submit(
         return again(context, &interaction, asking, SecondFactorError::Wrong).await;
     };
     let enrolled = app.store.authenticators(&issuer.id, user).await?;
+    if attempt.is_current_code(code).await?
+        && let Some(owner) = app.store.user(&issuer.id, user).await?.filter(|user| user.may_sign_in())
+        && let Some(begun) = sent_twice::begun((context, &call.received), &interaction, &owner).await?
+    {
+        return signed_in(call, interaction, begun).await;
+    }
     // One was set up in another tab meanwhile; or the password was changed, and whoever knows the old one must not leave a
     // generator behind.
     if enrolled.set.totp.is_some() || !attempt.is_still().await? {

@@ -11,7 +11,7 @@ use symbolon_store::Durable;
 use symbolon_store::shard::{ShardKind, sid_of};
 
 use crate::browser_accounts::{Account, BrowserAccounts, cookies_in_use, most, others_beside};
-use crate::interaction::{Interaction, PendingAuthorization};
+use crate::interaction::{Interaction, Pending};
 use crate::session_end::end_session;
 use crate::{known_browser, session_quota};
 use symbolon_app::http::{Call, Context, Failure, Received, session_cookie};
@@ -56,11 +56,17 @@ impl Begun {
 /// # Errors
 /// [`Failure`]: the store is out of reach.
 pub(super) async fn begin(call: &mut Call, sign_in: SignIn<'_>) -> Result<Option<Begun>, Failure> {
-    let context = call.context.clone();
-    let (Context { app, issuer, .. }, user) = (&context, sign_in.user);
-    let is_still =
-        async || Ok(app.store.user(&issuer.id, &user.id).await?.is_some_and(|user| user.may_sign_in()));
-    begin_if(call, sign_in, is_still).await
+    let (context, user) = (call.context.clone(), sign_in.user);
+    begin_if(call, sign_in, async || may_sign_in(&context, user).await).await
+}
+
+/// Whether a user may sign in, as they are now.
+///
+/// # Errors
+/// [`Failure`]: the store is out of reach.
+pub(super) async fn may_sign_in(context: &Context, user: &User) -> Result<bool, Failure> {
+    let now = context.app.store.user(&context.issuer.id, &user.id).await?;
+    Ok(now.is_some_and(|user| user.may_sign_in()))
 }
 
 /// Begins a session like [`begin`], if what was proven still holds when it is stored. `None` and `is_still`: as of [`open`].
@@ -109,9 +115,9 @@ pub(super) struct SignIn<'a> {
 ///
 /// # Errors
 /// [`Failure`]: the store is out of reach.
-pub(super) async fn begin_for(
+pub(super) async fn begin_for<P: Pending>(
     call: &mut Call,
-    interaction: &Interaction<PendingAuthorization>,
+    interaction: &Interaction<P>,
     sign_in: SignIn<'_>,
     is_still: impl AsyncFnOnce() -> Result<bool, Failure>,
 ) -> Result<Option<Begun>, Failure> {

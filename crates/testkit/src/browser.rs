@@ -100,6 +100,12 @@ impl Browser {
         Self { host: self.host.clone(), jar, ..Self::new(&self.base) }
     }
 
+    /// All cookies, as the header `Cookie` has them.
+    pub fn cookies(&self) -> String {
+        let jar = self.jar.lock().expect("the jar");
+        jar.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("; ")
+    }
+
     /// Puts a cookie into the jar.
     pub fn set_cookie(&self, name: &str, value: &str) {
         self.jar.lock().expect("the jar").insert(name.to_owned(), value.to_owned());
@@ -137,7 +143,7 @@ impl Browser {
     pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
         let url = if path.starts_with("http") { path.to_owned() } else { format!("{}{path}", self.base) };
         let mut request = ureq::http::Request::builder().method(method).uri(&url);
-        let cookies = self.cookie_header();
+        let cookies = self.cookies();
         if !cookies.is_empty() {
             request = request.header("cookie", cookies);
         }
@@ -159,11 +165,6 @@ impl Browser {
         self.keep_cookies(&headers);
         let body = response.body_mut().with_config().limit(256 << 20).read_to_string().expect("a body");
         Answer { status: response.status().as_u16(), headers, body }
-    }
-
-    fn cookie_header(&self) -> String {
-        let jar = self.jar.lock().expect("the jar");
-        jar.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("; ")
     }
 
     fn keep_cookies(&self, headers: &[(String, String)]) {

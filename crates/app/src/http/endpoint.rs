@@ -50,6 +50,9 @@ pub struct Endpoint {
     pub cors: Cors,
     /// The format of failures.
     pub failures: Failures,
+    /// Whether a POST is handled to its end even if the caller goes away: needed where it uses up what counts once, and would
+    /// leave the caller without what that is for.
+    pub is_completed: bool,
     /// The handler.
     pub handler: Handler,
 }
@@ -185,13 +188,18 @@ impl Endpoint {
         };
         let mut call = Call { endpoint: self, context, received, durable: Durable::already(), client: None };
         RequestFacts::note_endpoint(self.label, self.path);
-        Box::pin(async move {
+        let completing = (self.is_completed && call.received.is_post()).then(|| call.context.app.clone());
+        let answering = async move {
             let handled = call.handle(body).await;
             // No answer leaves before all that it rests on is durable. A refusal waits like a success, because it too
             // reveals state that a crash could still undo.
             let handled = call.settle().await.and(handled);
             Ok(call.answer(handled))
-        })
+        };
+        match completing {
+            Some(app) => Box::pin(app.detached.finish_even_if_dropped(answering)),
+            None => Box::pin(answering),
+        }
     }
 
     /// The parameters of a request. A repeated parameter that must not be repeated is an error.

@@ -32,6 +32,7 @@ use crate::interaction::{Interaction, Pending, address, session_of};
 use crate::login_page::append;
 use crate::mailed_link::{self, Mailed, OpenedLink};
 use crate::notice_page::notice;
+use crate::sent_twice::Looks;
 use crate::sign_in_goal::Freshness;
 use crate::user_change::{Change, change, give_up_claim};
 use crate::{known_browser, onward, recovery};
@@ -224,14 +225,36 @@ pub(in super::super) async fn verify(call: &mut Call) -> Result<Response, Failur
     if !is_proven && let Err(error) = code_attempt::check(call, &code, typed).await? {
         return code_page(call, &interaction, Some(error));
     }
-    if !code.is_live(context.app.now()) || !code_attempt::use_up(&context, &code).await?.told().await? {
+    if !code.is_live(context.app.now()) {
         return code_page(call, &interaction, Some(MailedCodeError::UsedUp));
+    }
+    if !code_attempt::use_up(&context, &code).await?.told().await? {
+        return match is_proven_by_first(&context, &user, code.email()).await? {
+            true => Ok(redirect(true, &format!("{}{DONE}", context.issuer.prefix))),
+            false => code_page(call, &interaction, Some(MailedCodeError::UsedUp)),
+        };
     }
     let language = mail_language(call.language(), None);
     match set_email(&context, &user, code.email(), language).await? {
         Change::Made => Ok(redirect(true, &format!("{}{DONE}", context.issuer.prefix))),
         Change::Taken | Change::Gone => {
             notice((&context, call.language()), StatusCode::CONFLICT, Notice::AccountExists, None)
+        }
+    }
+}
+
+/// Whether an address is a user's own and proven, by a form that was sent before this one.
+async fn is_proven_by_first(context: &Context, id: &UserId, email: &str) -> Result<bool, Failure> {
+    let Context { app, issuer, .. } = context;
+    let mut looks = Looks::begin();
+    loop {
+        let user = app.store.user(&issuer.id, id).await?;
+        let own = user.as_ref().and_then(|user| user.mailable_address());
+        if own.is_some_and(|own| login_key(own) == login_key(email)) {
+            return Ok(true);
+        }
+        if !looks.again().await {
+            return Ok(false);
         }
     }
 }

@@ -9,9 +9,10 @@ use symbolon_crypto::secret::SecretString;
 use symbolon_mail::{Mail, Message};
 use symbolon_pages::{Notice, RecoveryError, ResetPasswordPage, SecondFactorError};
 use symbolon_protocol::event::Event;
+use symbolon_protocol::id::UserId;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::Reason;
-use symbolon_protocol::sign_in::recovery::needs_second_factor;
+use symbolon_protocol::sign_in::recovery::{LinkRefused, needs_second_factor};
 use symbolon_protocol::user::{PasswordHash, User};
 
 use super::ask::status;
@@ -22,8 +23,10 @@ use crate::known_browser;
 use crate::login_page::append;
 use crate::notice_page::notice;
 use crate::onward;
+use crate::password_attempt::PasswordAttempt;
 use crate::requesting_client::appearance;
 use crate::second_factor_attempt::use_code;
+use crate::sent_twice::Looks;
 use crate::user_change::change;
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::grants::end_all_of_user;
@@ -54,8 +57,7 @@ async fn open(context: &Context, params: &Params<'_>) -> Result<Option<LiveLink>
     let Some(contents) = SealedLink::open(issuer, sealed) else { return Ok(None) };
     let id = contents.link.user();
     let user = app.store.user(&issuer.id, id).await?;
-    let hash = app.store.passwords_of(&issuer.id, std::slice::from_ref(id)).await?;
-    let hash = hash.into_iter().next().flatten();
+    let hash = password_hash(context, id).await?;
     if contents.link.holds(user.as_deref(), hash.as_ref(), app.now()).is_err() {
         return Ok(None);
     }
@@ -85,9 +87,9 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
     let form = call.received.form.clone();
     let params = Params::parse(&form)?;
     let context = call.context.clone();
-    let Some(link) = open(&context, &params).await? else { return over(call) };
+    let Some(link) = open(&context, &params).await? else { return repeated(call, &params).await };
     let browser = Browser::of_or_new(&call.received.headers, &context.issuer, &*context.app.random);
-    let is_known = browser.accepts(&context.issuer, link.form(), params.get("csrf_token")?);
+    let is_known = browser.accepts(&context.issuer, link.contents.form(), params.get("csrf_token")?);
     if !(is_known && call.received.is_from_own_page(&context.issuer)) {
         context.refused(RefusedRequest::anonymous(Reason::PageFormExpired.into(), None));
         return page(call, &link, Some(RecoveryError::Expired));
@@ -96,7 +98,7 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
     let code = params.get("code")?.unwrap_or_default();
     match attempt((&context, &call.received), &link, password, code).await? {
         Ok(true) => {}
-        Ok(false) => return over(call),
+        Ok(false) => return repeated(call, &params).await,
         Err(error) => return page(call, &link, Some(error)),
     }
     let mail = Mail {
@@ -107,8 +109,68 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
         message: Message::PasswordChanged { at: context.app.now() },
     };
     queue(&context, &mail).await;
-    let to = onward::sign_in_page(&context, &call.received, link.contents.authorization.as_ref())?;
-    notice((&context, call.language()), StatusCode::OK, Notice::PasswordReset, Some(to))
+    done(call, &link.contents)
+}
+
+/// The page for who has set a new password.
+fn done(call: &Call, contents: &SealedLink) -> Result<Response, Failure> {
+    let to = onward::sign_in_page(&call.context, &call.received, contents.authorization.as_ref())?;
+    notice((&call.context, call.language()), StatusCode::OK, Notice::PasswordReset, Some(to))
+}
+
+/// The answer to a form whose link does not work any more: the one of the form that used it up, if that one was the same.
+async fn repeated(call: &mut Call, params: &Params<'_>) -> Result<Response, Failure> {
+    let link = params.get("link")?.and_then(|sealed| SealedLink::open(&call.context.issuer, sealed));
+    match link {
+        Some(link) if was_set_by_first((&call.context, &call.received), &link, params).await? => {
+            done(call, &link)
+        }
+        _ => over(call),
+    }
+}
+
+/// Whether the typed password is the account's since the link was sent. It counts as an attempt to sign in: whoever reads the mail
+/// can try no more passwords here than there.
+async fn was_set_by_first(
+    (context, received): (&Context, &Received),
+    link: &SealedLink,
+    params: &Params<'_>,
+) -> Result<bool, Failure> {
+    let Context { app, issuer, .. } = context;
+    let browser = Browser::of_or_new(&received.headers, issuer, &*app.random);
+    let is_known = browser.accepts(issuer, link.form(), params.get("csrf_token")?);
+    if app.now() >= link.link.expires_at() || !(is_known && received.is_from_own_page(issuer)) {
+        return Ok(false);
+    }
+    let Some(user) = overtaken(context, link).await? else { return Ok(false) };
+    let Some(username) = user.mailable_address() else { return Ok(false) };
+    let password = SecretString::new(params.get("password")?.unwrap_or_default().to_owned());
+    let from = &known_browser::origin(context, received, username);
+    let attempt = PasswordAttempt { context, client: None, username, password: &password, from };
+    Ok(attempt.check().await?.is_ok_and(|verified| verified.user.id == user.id))
+}
+
+/// Whose password it was, once it is another one than when the link was sent.
+async fn overtaken(context: &Context, link: &SealedLink) -> Result<Option<Arc<User>>, Failure> {
+    let Context { app, issuer, .. } = context;
+    let (id, mut looks) = (link.link.user(), Looks::begin());
+    loop {
+        let user = app.store.user(&issuer.id, id).await?;
+        let hash = password_hash(context, id).await?;
+        if link.link.holds(user.as_deref(), hash.as_ref(), app.now()) == Err(LinkRefused::Overtaken) {
+            return Ok(user);
+        }
+        if !looks.again().await {
+            return Ok(None);
+        }
+    }
+}
+
+/// The hash of a user's password; `None` if there is none.
+async fn password_hash(context: &Context, id: &UserId) -> Result<Option<PasswordHash>, Failure> {
+    let Context { app, issuer, .. } = context;
+    let found = app.store.passwords_of(&issuer.id, std::slice::from_ref(id)).await?;
+    Ok(found.into_iter().next().flatten())
 }
 
 /// Sets the password, once; false if the link was used, or overtaken, meanwhile. On return everything is durable.
@@ -184,12 +246,14 @@ async fn set(
     Ok(true)
 }
 
-impl LiveLink {
+impl SealedLink {
     /// The form of its page: a token for one link is refused for another.
     fn form(&self) -> PageForm<'_> {
-        PageForm { purpose: Purpose::ResetPassword, interaction: self.contents.link.id(), sid: "" }
+        PageForm { purpose: Purpose::ResetPassword, interaction: self.link.id(), sid: "" }
     }
+}
 
+impl LiveLink {
     /// Whose password it sets, as the person knows it.
     fn user_name(&self) -> String {
         let profile = &self.user.profile;
@@ -214,7 +278,7 @@ fn page(call: &Call, link: &LiveLink, error: Option<RecoveryError>) -> Result<Re
         user_name: link.user_name(),
         action: format!("{}{RESET}", issuer.prefix),
         link: link.sealed.clone(),
-        csrf: browser.token(issuer, link.form()),
+        csrf: browser.token(issuer, link.contents.form()),
         asks_code: link.needs_code,
         error,
     };

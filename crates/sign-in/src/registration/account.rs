@@ -19,14 +19,14 @@ use symbolon_store::port::{Created, MemberAddition, RoleGrant};
 
 use super::PendingRegistration;
 use super::applicant::Applicant;
-use crate::interaction::{Interaction, root};
+use crate::interaction::{Interaction, PendingAuthorization, root};
 use crate::login_page::append;
 use crate::notice_page::notice;
 use crate::requesting_client::Asking;
-use crate::session_begin::{self, SignIn};
+use crate::session_begin::{self, Begun, SignIn, may_sign_in};
 use crate::signed_in::signed_in;
 use crate::user_change::give_up_claim;
-use crate::{code_attempt, login_page, onward, second_factor_policy};
+use crate::{code_attempt, login_page, onward, second_factor_policy, sent_twice};
 use symbolon_app::http::{Call, Context, Failure, redirect};
 use symbolon_app::registration::use_invitation;
 
@@ -163,19 +163,50 @@ pub(super) async fn sign_in(
         return Ok(onward::lead(&call.received, &to, interaction.browser.cookie(&context.issuer)));
     }
     let amr = Proven::by(Factor::EmailCode, context.app.now()).amr();
-    let Some(begun) = session_begin::begin(call, SignIn { user, amr, client: None }).await? else {
+    let sign_in = SignIn { user, amr, client: None };
+    let is_still = async || may_sign_in(&context, user).await;
+    match session_begin::begin_for(call, &interaction, sign_in, is_still).await? {
+        Some(begun) => lead_on(call, wanted, begun).await,
         // Deactivated in the meantime.
-        return Ok(redirect(true, &root(&context)));
-    };
+        None => Ok(redirect(true, &root(&context))),
+    }
+}
+
+/// Leads somebody on who is signed in now.
+async fn lead_on(
+    call: &mut Call,
+    wanted: Option<PendingAuthorization>,
+    begun: Begun,
+) -> Result<Response, Failure> {
     if let Some(wanted) = wanted {
-        let onward = Interaction::begin(&context, &call.received, wanted);
+        let onward = Interaction::begin(&call.context, &call.received, wanted);
         return signed_in(call, onward, begun).await;
     }
-    let mut response = redirect(true, &onward::account(&context));
-    for cookie in begun.cookies(&context, &call.received) {
+    let mut response = redirect(true, &onward::account(&call.context));
+    for cookie in begun.cookies(&call.context, &call.received) {
         append(response.headers_mut(), cookie);
     }
     Ok(response)
+}
+
+/// The answer to who has proven the address with a code or an invitation that was used before, perhaps by this form: into the
+/// session that it began, or to the sign-in page; `None` if nobody has the address.
+///
+/// # Errors
+/// [`Failure`]
+pub(super) async fn opened_before(
+    call: &mut Call,
+    interaction: &Interaction<PendingRegistration>,
+    email: &str,
+) -> Result<Option<Response>, Failure> {
+    let Context { app, issuer, .. } = &call.context;
+    let found = app.store.user_by_login(&issuer.id, email).await?.map(|(user, _)| user);
+    let proven = found.filter(|user| Standing::of(email, Some(user)) == Standing::Proven);
+    let Some(user) = proven.filter(|user| user.may_sign_in()) else { return Ok(None) };
+    match sent_twice::begun((&call.context, &call.received), interaction, &user).await? {
+        Some(begun) => lead_on(call, interaction.pending.authorization.clone(), begun).await.map(Some),
+        None => exists(call, &interaction.pending).map(Some),
+    }
 }
 
 /// The page for who has proven an address that has an account by now. Only its owner sees it.

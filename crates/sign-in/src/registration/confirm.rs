@@ -105,9 +105,10 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
         Err(NotOpened::Busy) => {
             page((&call.context, &call.received), &interaction, Some(MailedCodeError::Busy)).await
         }
-        Err(NotOpened::UsedUp) => {
-            page((&call.context, &call.received), &interaction, Some(MailedCodeError::UsedUp)).await
-        }
+        Err(NotOpened::UsedUp) => match account::opened_before(call, &interaction, &applicant.email).await? {
+            Some(answer) => Ok(answer),
+            None => page((&call.context, &call.received), &interaction, Some(MailedCodeError::UsedUp)).await,
+        },
         Err(NotOpened::Exists) => account::exists(call, &interaction.pending),
         Err(NotOpened::Taken) => {
             let settings = call.context.issuer.settings.load_full();

@@ -129,6 +129,32 @@ fn a_code_signs_in_once_and_a_wrong_one_does_not() {
     assert!(is_in(&confirm(&other, &again, &phone.code(&scene))));
 }
 
+/// The button was pressed twice: the browser has given up the first answer, with its cookies.
+#[test]
+fn pressed_twice_the_second_form_leads_on_into_the_session_of_the_first() {
+    let scene = Scene::new();
+    let browser = scene.server.browser();
+    require(&scene);
+    let page = after_password(&scene, &browser);
+    let typed = between(&page.body, "<code id=\"secret\" dir=\"ltr\">", "</code>").replace(' ', "");
+    let secret = SecretBytes::new(BASE32_NOPAD.decode(typed.as_bytes()).unwrap());
+    let phone = Phone { secret, recovery_codes: Vec::new() };
+    let press_twice = |browser: &Browser, page: &Answer| {
+        let (code, given_up) = (phone.code(&scene), browser.copy());
+        assert!(confirm(&given_up, page, &code).status < 400);
+        assert!(browser.cookie("symbolon_session").is_none());
+        assert!(is_in(&confirm(browser, page, &code)));
+        let session = browser.cookie("symbolon_session");
+        assert!(session.is_some() && session == given_up.cookie("symbolon_session"), "one session");
+    };
+    press_twice(&browser, &page);
+    // The generator is set up now, and its code asked for.
+    scene.server.clock.advance(2 * STEP);
+    let other = scene.server.browser();
+    let page = after_password(&scene, &other);
+    press_twice(&other, &page);
+}
+
 #[test]
 fn a_recovery_code_signs_in_once() {
     let scene = Scene::new();

@@ -72,6 +72,12 @@ fn a_link_sets_a_new_password_in_any_browser_once_and_ends_what_was_signed_in() 
     assert!(told.to == ANN && !told.text.contains("link="), "{told:?}");
     assert_eq!(other.get(&mail.link()).status, 410, "used");
     assert_eq!(choose(&other, &page, "a third long password", "").status, 410);
+    assert_eq!(
+        choose(&other, &page, NEW, "").status,
+        200,
+        "pressed twice, it says once more that it is done"
+    );
+    assert_eq!(choose(&scene.server.browser(), &page, NEW, "").status, 410, "a form of another browser");
     assert!(scene.signs_in(ANN, NEW));
     assert_eq!(scene.record(&ann)["email_verified"], json!(true), "the mailbox is proven");
     let log = scene.audited("password.reset");

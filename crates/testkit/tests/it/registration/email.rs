@@ -50,8 +50,13 @@ fn an_unproven_address_is_proven_by_a_code() {
     let done = prove(&browser, &waiting, &code);
     assert_eq!((done.status, done.location().as_str()), (303, "/verify-email/done"), "{done:?}");
     assert_eq!(scene.record(&id)["email_verified"], json!(true));
-    assert_eq!(prove(&browser, &waiting, &code).status, 403, "it was used");
+    assert_eq!(prove(&browser, &waiting, &code).location(), "/verify-email/done", "pressed twice");
     assert_eq!(scene.mailbox.unread(), 0, "nobody is told of a change that is none");
+    // The code was used: it does not bring the address back.
+    let other = json!({ "email": NEW, "email_verified": true });
+    assert_eq!(scene.server.admin("PATCH", &format!("/users/{id}"), Some(other)).status, 200);
+    assert_eq!(prove(&browser, &waiting, &code).status, 403);
+    assert_eq!(scene.record(&id)["email"], NEW);
 }
 
 #[test]

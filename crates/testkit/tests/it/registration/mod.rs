@@ -166,8 +166,28 @@ fn a_person_registers_and_is_led_back_to_the_application() {
         (&json!("user"), &json!(true)),
         "{made:?}"
     );
-    // The form sent once more opens no second account.
-    assert_eq!(confirm(&browser, &waiting, &mail.code(), PASSWORD).status, 403);
+}
+
+/// The button was pressed twice: the browser has given up the first answer, with its cookies.
+#[test]
+fn pressed_twice_the_second_form_leads_on_into_the_session_of_the_first() {
+    let scene = Scene::new();
+    let browser = scene.server.browser();
+    let page = scene.at_form(&browser, &scene.rp.authorization_request());
+    let waiting = scene.apply(&browser, &page, ANN);
+    let code = scene.mailbox.next().code();
+    let given_up = browser.copy();
+    assert!(confirm(&given_up, &waiting, &code, PASSWORD).redirected("code").is_some());
+    let again = confirm(&browser, &waiting, &code, PASSWORD);
+    assert!(again.redirected("code").is_some(), "{again:?}");
+    let session = browser.cookie("symbolon_session");
+    assert!(session.is_some() && session == given_up.cookie("symbolon_session"), "one session");
+    assert_eq!(scene.audited("user.created").len(), 1, "and one account");
+    // Once that session has ended, the code begins no other: the account is there, and is signed in to.
+    let id = scene.user_of(ANN).expect("an account")["id"].as_str().unwrap().to_owned();
+    assert_eq!(scene.server.admin("DELETE", &format!("/users/{id}/sessions"), None).status, 200);
+    let ended = confirm(&given_up, &waiting, &code, PASSWORD);
+    assert!(ended.status == 409 && ended.body.contains("/login?transaction="), "{ended:?}");
 }
 
 /// Whoever causes a mail, and in whatever browser: it is in the language of the person whose account it is.
@@ -221,7 +241,7 @@ fn the_link_stands_for_the_code_in_the_browser_that_asked_and_in_no_other() {
     assert!(done.redirected("code").is_some(), "{done:?}");
     let again = browser.get(&mail.link());
     let again = browser.get(&again.location());
-    assert_eq!(confirm(&browser, &again, "", PASSWORD).status, 403, "it was used");
+    assert_eq!(confirm(&browser, &again, "", PASSWORD).status, 409, "it was used");
 }
 
 #[test]

@@ -76,6 +76,33 @@ fn a_link_signs_in_once_and_only_the_browser_that_asked() {
     assert_eq!(again.status, 403, "{again:?}");
 }
 
+/// The button was pressed twice: the browser has given up the first answer, with its cookies.
+#[test]
+fn pressed_twice_the_second_form_leads_on_into_the_session_of_the_first() {
+    let (scene, mailbox) = scene(&["email_code", "magic_link"]);
+    for by_link in [true, false] {
+        let browser = scene.server.browser();
+        let waiting = ask(&browser, &scene.at_login(&browser, &scene.rp.authorization_request()), OTHER);
+        let mail = mailbox.next();
+        let code = mail.code();
+        let page = if by_link { browser.get(&mail.link()) } else { waiting };
+        let given_up = browser.copy();
+        assert!(is_in(&with(&given_up, &page, ("code", &code))));
+        assert_eq!(with(&browser, &page, ("code", "000000")).status, 403, "another code brings nobody in");
+        assert!(browser.cookie("symbolon_session").is_none());
+        assert!(is_in(&with(&browser, &page, ("code", &code))), "by link: {by_link}");
+        let session = browser.cookie("symbolon_session").expect("a session");
+        assert_eq!(given_up.cookie("symbolon_session"), Some(session), "one session");
+        // The same code in another sign-in of the same browser is a second use.
+        let other = scene.at_login(&browser, &scene.rp.authorization_request().with("prompt", "login"));
+        assert_eq!(with(&browser, &other, ("code", &code)).status, 403);
+        // Nor does it begin anything once that session has ended.
+        assert_eq!(scene.server.admin("DELETE", "/users/other/sessions", None).status, 200);
+        assert_eq!(with(&given_up, &page, ("code", &code)).status, 403);
+        scene.server.clock.advance(Duration::from_secs(61));
+    }
+}
+
 /// Somebody who was sent the link of another person's sign-in, and presses its button with a form of their own.
 #[test]
 fn the_form_of_another_browser_brings_nobody_in() {

@@ -7,6 +7,8 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 
 use tokio::runtime::Handle;
@@ -28,7 +30,24 @@ impl Detached {
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> FinishedEvenIfDropped<T> {
-        FinishedEvenIfDropped { work: Some(Box::pin(work)), begun: false, detached: self.0.clone() }
+        FinishedEvenIfDropped {
+            work: Some(Box::pin(work)),
+            begun: false,
+            due: None,
+            detached: self.0.clone(),
+        }
+    }
+
+    /// Like [`finish_even_if_dropped`](Self::finish_even_if_dropped), as long as `due` is set: before and after, the work goes
+    /// with the returned future.
+    pub fn finish_if_due<T: Send + 'static>(
+        &self,
+        due: Arc<AtomicBool>,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> FinishedEvenIfDropped<T> {
+        let mut work = self.finish_even_if_dropped(work);
+        work.due = Some(due);
+        work
     }
 
     /// Returns when all such tasks have ended.
@@ -47,6 +66,8 @@ impl Default for Detached {
 pub struct FinishedEvenIfDropped<T: Send + 'static> {
     work: Option<Pin<Box<dyn Future<Output = T> + Send>>>,
     begun: bool,
+    /// Whether it is to be completed now; `None`: always.
+    due: Option<Arc<AtomicBool>>,
     detached: watch::Sender<()>,
 }
 
@@ -65,7 +86,8 @@ impl<T: Send + 'static> Future for FinishedEvenIfDropped<T> {
 impl<T: Send + 'static> Drop for FinishedEvenIfDropped<T> {
     fn drop(&mut self) {
         // A future that panicked must not be polled again.
-        if !self.begun || std::thread::panicking() {
+        let is_due = self.due.as_ref().is_none_or(|due| due.load(Ordering::Relaxed));
+        if !self.begun || !is_due || std::thread::panicking() {
             return;
         }
         let Some(work) = self.work.take() else { return };
@@ -81,7 +103,6 @@ impl<T: Send + 'static> Drop for FinishedEvenIfDropped<T> {
 #[cfg(test)]
 mod tests {
     use std::pin::pin;
-    use std::sync::Arc;
     use std::task::Waker;
 
     use tokio::sync::Semaphore;
@@ -111,6 +132,21 @@ mod tests {
         drop(work);
         assert!(is_pending(detached.settled()), "it goes on");
         may.add_permits(1);
+        detached.settled().await;
+        assert_eq!(done.available_permits(), 1);
+    }
+
+    #[tokio::test]
+    async fn what_is_due_ends_and_what_is_not_goes() {
+        let (may, done) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+        let (detached, due) = (Detached::new(), Arc::new(AtomicBool::new(false)));
+        for is_due in [false, true] {
+            let mut work = detached.finish_if_due(Arc::clone(&due), two_steps(&may, &done));
+            assert!(is_pending(&mut work));
+            due.store(is_due, Ordering::Relaxed);
+            drop(work);
+        }
+        may.add_permits(2);
         detached.settled().await;
         assert_eq!(done.available_permits(), 1);
     }

@@ -20,7 +20,6 @@ pub static ENDPOINTS: [Endpoint; 7] = [
         needs_lease: true,
         cors: Cors::Client,
         failures: Failures::Json,
-        is_completed: false,
         handler: |call| Box::pin(token::token(call)),
     },
     Endpoint {
@@ -33,7 +32,6 @@ pub static ENDPOINTS: [Endpoint; 7] = [
         needs_lease: true,
         cors: Cors::Client,
         failures: Failures::Json,
-        is_completed: false,
         handler: |call| Box::pin(userinfo::userinfo(call)),
     },
     Endpoint {
@@ -46,7 +44,6 @@ pub static ENDPOINTS: [Endpoint; 7] = [
         needs_lease: true,
         cors: Cors::None,
         failures: Failures::Json,
-        is_completed: false,
         handler: |call| Box::pin(introspect::introspect(call)),
     },
     Endpoint {
@@ -59,7 +56,6 @@ pub static ENDPOINTS: [Endpoint; 7] = [
         needs_lease: true,
         cors: Cors::Client,
         failures: Failures::Json,
-        is_completed: false,
         handler: |call| Box::pin(revoke::revoke(call)),
     },
     Endpoint {
@@ -72,7 +68,6 @@ pub static ENDPOINTS: [Endpoint; 7] = [
         needs_lease: false,
         cors: Cors::Everybody,
         failures: Failures::Json,
-        is_completed: false,
         handler: |call| Box::pin(discovery::metadata(call)),
     },
     Endpoint {
@@ -85,7 +80,6 @@ pub static ENDPOINTS: [Endpoint; 7] = [
         needs_lease: false,
         cors: Cors::Everybody,
         failures: Failures::Json,
-        is_completed: false,
         handler: |call| Box::pin(discovery::metadata(call)),
     },
     Endpoint {
@@ -98,7 +92,6 @@ pub static ENDPOINTS: [Endpoint; 7] = [
         needs_lease: false,
         cors: Cors::Everybody,
         failures: Failures::Json,
-        is_completed: false,
         handler: |call| Box::pin(discovery::jwks(call)),
     },
 ];

@@ -28,7 +28,7 @@ use symbolon_app::http::{Call, Context, Failure, json, no_store};
 /// # Errors
 /// [`Failure`]: `invalid_client`, `unauthorized_client` for public clients, `invalid_request` without a token.
 pub(super) async fn introspect(call: &mut Call) -> Result<Response, Failure> {
-    let Call { endpoint, context, received, durable, client: asking } = call;
+    let Call { endpoint, context, received, durable, client: asking, .. } = call;
     let form = endpoint.params(received)?;
     let now = context.app.now();
     let client = authenticate(endpoint, context, &received.headers, &form, now, durable).await?;

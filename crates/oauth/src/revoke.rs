@@ -19,7 +19,7 @@ use symbolon_app::http::{Call, Context, Failure, no_store};
 /// # Errors
 /// [`Failure`]: `invalid_client`, `invalid_request` without a token, the refusal of another client's token.
 pub(super) async fn revoke(call: &mut Call) -> Result<Response, Failure> {
-    let Call { endpoint, context, received, durable, client: asking } = call;
+    let Call { endpoint, context, received, durable, client: asking, .. } = call;
     let form = endpoint.params(received)?;
     let now = context.app.now();
     let client = authenticate(endpoint, context, &received.headers, &form, now, durable).await?;

@@ -22,7 +22,6 @@ static OWN: [Endpoint; 1] = [Endpoint {
     needs_lease: false,
     cors: Cors::None,
     failures: Failures::Json,
-    is_completed: false,
     handler: |call| Box::pin(demo_service::exchange(call)),
 }];
 

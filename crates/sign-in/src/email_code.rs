@@ -140,7 +140,12 @@ async fn take(call: &mut Call, form: LoginForm, code: &str) -> Result<Response, 
             return again(&context, &form, (Reason::SignInRateLimited, &pending.typed), error).await;
         }
     };
-    let user = match attempt(call, &sent, code).await? {
+    call.must_complete();
+    let tried = attempt(call, &sent, code).await?;
+    if !matches!(tried, EmailCodeTry::Right { .. }) {
+        call.may_be_given_up();
+    }
+    let user = match tried {
         EmailCodeTry::Wrong { left } => {
             app.rate_limits.failed_login(&issuer.id, &pending.typed, from, now);
             failed(&context, Reason::EmailCodeWrong, &pending.typed, form.asking.client_id());
@@ -148,14 +153,10 @@ async fn take(call: &mut Call, form: LoginForm, code: &str) -> Result<Response, 
             return email_code_page::page(&context, &form.interaction, &form.asking, Some(error));
         }
         EmailCodeTry::Right { recipient: noted } => recipient(&context, &sent, noted).await?,
-        EmailCodeTry::UsedUp => match begun_by_first((&context, &call.received), &form, &sent, code).await? {
-            Some(begun) => {
-                let mut response = signed_in(call, form.interaction, begun).await?;
-                forget(call, &mut response);
-                return Ok(response);
-            }
-            None => None,
-        },
+        EmailCodeTry::UsedUp => {
+            drop(in_flight);
+            return used_up(call, form, (&sent, &pending.typed), code).await;
+        }
     };
     let address = user.as_ref().and_then(|user| user.mailable_address());
     let (Some(user), Some(address)) = (&user, address) else {
@@ -170,6 +171,23 @@ async fn take(call: &mut Call, form: LoginForm, code: &str) -> Result<Response, 
     Ok(response)
 }
 
+/// The answer to a code that was used up: into the session that this form began when it was sent before, if it did, with this code.
+async fn used_up(
+    call: &mut Call,
+    mut form: LoginForm,
+    (sent, name): (&SentCode, &str),
+    code: &str,
+) -> Result<Response, Failure> {
+    let context = call.context.clone();
+    let Some(begun) = begun_by_first((&context, &call.received), &form, sent, code).await? else {
+        return again(&context, &form, (Reason::EmailCodeUsedUp, name), EmailCodeError::Spent).await;
+    };
+    form.interaction.pending.email_code = None;
+    let mut response = signed_in(call, form.interaction, begun).await?;
+    forget(call, &mut response);
+    Ok(response)
+}
+
 /// The session that this form began when it was sent before, by the code that it used up then.
 async fn begun_by_first(
     (context, received): (&Context, &Received),
@@ -177,14 +195,18 @@ async fn begun_by_first(
     sent: &SentCode,
     typed: &str,
 ) -> Result<Option<Begun>, Failure> {
-    let Context { app, issuer, .. } = context;
+    let Context { app, issuer, remote, .. } = context;
+    let from = known_browser::origin(context, received, sent.name());
     if sent.check(EmailCode::parse(typed).as_ref(), &issuer.sign_in_key).is_err() {
+        // Otherwise a code that is used up could be guessed at without end: nothing else tells whether a guess was right.
+        app.rate_limits.failed_login(&issuer.id, sent.name(), from, app.now());
         return Ok(None);
     }
-    let found = app.store.user_by_login(&issuer.id, sent.name()).await?;
-    match found.filter(|(user, _)| user.may_sign_in()) {
-        Some((user, _)) => sent_twice::begun((context, received), &form.interaction, &user).await,
-        None => Ok(None),
+    let found = app.store.user_by_login(&issuer.id, sent.name()).await?.map(|(user, _)| user);
+    let Some(user) = found.filter(|user| user.may_sign_in()) else { return Ok(None) };
+    match app.rate_limits.form_sent_again(&issuer.id, &user.id, *remote, app.now()) {
+        Ok(()) => sent_twice::begun((context, received), &form.interaction, &user).await,
+        Err(Limited { .. }) => Ok(None),
     }
 }
 

@@ -37,7 +37,6 @@ const fn page(
         needs_lease: true,
         cors: Cors::None,
         failures: Failures::Page,
-        is_completed: false,
         handler,
     }
 }
@@ -65,11 +64,6 @@ const CLIENT_STYLE: &str = "/branding/clients/{name}/style.css";
 /// The path of clients' logos.
 const CLIENT_LOGO: &str = "/branding/clients/{name}/logo";
 
-/// The row, for a form that uses up a code: a person who presses its button twice has the browser give up the first request.
-const fn using_up(row: Endpoint) -> Endpoint {
-    Endpoint { is_completed: true, ..row }
-}
-
 const OF_ADDRESS: Limit = Limit::Address(EndpointClass::Authorize);
 const OF_LOGOUT: Limit = Limit::Address(EndpointClass::Logout);
 
@@ -85,9 +79,9 @@ pub static ENDPOINTS: [Endpoint; 63] = [
     page(second_factor_page::PATH, GET_THAT_CHANGES, Label::Login, OF_ADDRESS, |call| {
         Box::pin(authorize::show(call, Page::SecondFactor))
     }),
-    using_up(page(second_factor_page::PATH, POST, Label::Login, Limit::None, |call| {
+    page(second_factor_page::PATH, POST, Label::Login, Limit::None, |call| {
         Box::pin(second_factor::submit(call))
-    })),
+    }),
     page(login_page::PASSKEY_PATH, POST, Label::Login, OF_ADDRESS, |call| {
         Box::pin(passkey_sign_in::submit(call))
     }),
@@ -101,9 +95,9 @@ pub static ENDPOINTS: [Endpoint; 63] = [
     page(login_page::EMAIL_CODE_PATH, GET_THAT_CHANGES, Label::Login, OF_ADDRESS, |call| {
         Box::pin(authorize::show(call, Page::EmailCode))
     }),
-    using_up(page(login_page::EMAIL_CODE_PATH, POST, Label::Login, OF_ADDRESS, |call| {
+    page(login_page::EMAIL_CODE_PATH, POST, Label::Login, OF_ADDRESS, |call| {
         Box::pin(email_code::submit(call))
-    })),
+    }),
     page(magic_link::PATH, GET, Label::Login, OF_ADDRESS, |call| Box::pin(magic_link::show(call))),
     page(passkey_offer_page::PATH, GET_THAT_CHANGES, Label::Login, OF_ADDRESS, |call| {
         Box::pin(passkey_offer::show(call))
@@ -170,16 +164,16 @@ pub static ENDPOINTS: [Endpoint; 63] = [
     reached_by_mail(registration::PATH, GET, |call| Box::pin(registration::show(call))),
     reached_by_mail(registration::PATH, POST, |call| Box::pin(registration::submit(call))),
     reached_by_mail(registration::CONFIRM, GET, |call| Box::pin(registration::show_confirm(call))),
-    using_up(reached_by_mail(registration::CONFIRM, POST, |call| Box::pin(registration::confirm(call)))),
+    reached_by_mail(registration::CONFIRM, POST, |call| Box::pin(registration::confirm(call))),
     reached_by_mail(registration::LINK, GET, |call| Box::pin(registration::link(call))),
     reached_by_mail(recovery::PATH, GET, |call| Box::pin(recovery::show(call))),
     reached_by_mail(recovery::PATH, POST, |call| Box::pin(recovery::submit(call))),
     reached_by_mail(recovery::RESET, GET, |call| Box::pin(recovery::show_reset(call))),
-    using_up(reached_by_mail(recovery::RESET, POST, |call| Box::pin(recovery::reset(call)))),
+    reached_by_mail(recovery::RESET, POST, |call| Box::pin(recovery::reset(call))),
     account_page(account::email::PATH, GET_THAT_CHANGES, |call| Box::pin(account::email::show(call))),
     account_page(account::email::PATH, POST, |call| Box::pin(account::email::submit(call))),
     reached_by_mail(account::email::VERIFY, GET, |call| Box::pin(account::email::show_verify(call))),
-    using_up(reached_by_mail(account::email::VERIFY, POST, |call| Box::pin(account::email::verify(call)))),
+    reached_by_mail(account::email::VERIFY, POST, |call| Box::pin(account::email::verify(call))),
     reached_by_mail(account::email::LINK, GET, |call| Box::pin(account::email::link(call))),
     reached_by_mail(account::email::DONE, GET, |call| Box::pin(account::email::done(call))),
 ];

@@ -24,7 +24,7 @@ use crate::first_factor::{FirstFactor, Proof, Takes};
 use crate::interaction::{Interaction, Page, PendingAuthorization, session_of};
 use crate::login_page::append;
 use crate::requesting_client::Asking;
-use crate::second_factor_attempt::{Attempt, Refused, again};
+use crate::second_factor_attempt::{Attempt, Refused, again, is_current_code};
 use crate::session_begin::Begun;
 use crate::signed_in::signed_in;
 use crate::{
@@ -152,33 +152,39 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
     if let Some(secret) = first.new_secret() {
         return second_factor_setup::submit(call, interaction, (&attempt, &asking, &secret), code).await;
     }
+    call.must_complete();
     let proven = match params.get("credential")?.filter(|credential| !credential.is_empty()) {
         Some(credential) => {
             attempt.check_passkey(passkey_attempt::prove(call, &interaction, credential)).await?
         }
         None => attempt.check(code).await?.map_err(Refused::from),
     };
+    let remember = params.get("remember")? == Some("true");
     match proven {
-        Ok(proven) => {
-            let remember = params.get("remember")? == Some("true");
-            complete(call, interaction, &attempt, (&proven, remember)).await
-        }
-        Err(refused) => match begun_by_first(&call.received, &interaction, (&attempt, &refused), code).await?
-        {
-            Some(begun) => signed_in(call, interaction, begun).await,
-            None => again(&context, &interaction, &asking, refused).await,
+        Ok(proven) => match attempt.sign_in(call, Some(&interaction), &proven).await? {
+            Some(begun) => complete(call, interaction, begun, remember).await,
+            None => resume_without_proof(call, interaction).await,
         },
+        Err(refused) => {
+            call.may_be_given_up();
+            match begun_by_first(&call.received, &interaction, (&attempt, &refused), code).await? {
+                Some(begun) => complete(call, interaction, begun, remember).await,
+                None => again(&context, &interaction, &asking, refused).await,
+            }
+        }
     }
 }
 
-/// The session that this form began when it was sent before, if the code is the one that it used up then.
+/// The session that this form began when it was sent before, if the person's generator shows the code now.
 async fn begun_by_first(
     received: &Received,
     interaction: &Interaction<PendingAuthorization>,
     (attempt, refused): (&Attempt<'_>, &Refused),
     typed: &str,
 ) -> Result<Option<Begun>, Failure> {
-    if refused.error != SecondFactorError::Wrong || !attempt.is_current_code(typed).await? {
+    if refused.error != SecondFactorError::Wrong
+        || !is_current_code(attempt.context, &attempt.first.user, typed).await?
+    {
         return Ok(None);
     }
     let Context { app, issuer, .. } = attempt.context;
@@ -190,16 +196,13 @@ async fn begun_by_first(
     }
 }
 
-/// Begins the session, and goes on.
+/// Goes on in a session that has begun. `remember`: whether the browser is to be remembered.
 async fn complete(
     call: &mut Call,
     interaction: Interaction<PendingAuthorization>,
-    attempt: &Attempt<'_>,
-    (proven, remember): (&Proven, bool),
+    begun: Begun,
+    remember: bool,
 ) -> Result<Response, Failure> {
-    let Some(begun) = attempt.sign_in(call, Some(&interaction), proven).await? else {
-        return resume_without_proof(call, interaction).await;
-    };
     let cookie = match remember {
         true => remembered_device::cookie(&call.context, &begun.session.user).await?,
         false => None,

@@ -66,18 +66,6 @@ impl Attempt<'_> {
         Ok(factor.map(|factor| self.first.proven().and(factor, now)))
     }
 
-    /// Whether a code is one that the person's generator shows now, used or not.
-    ///
-    /// # Errors
-    /// [`Failure`]: the store is out of reach.
-    pub(super) async fn is_current_code(&self, typed: &str) -> Result<bool, Failure> {
-        let Context { app, issuer, .. } = self.context;
-        let user = &self.first.user;
-        let set = app.store.authenticators(&issuer.id, user).await?.set;
-        let secret = set.totp.and_then(|totp| open_secret(issuer, user, &totp.secret));
-        Ok(secret.is_some_and(|secret| secret.accepted_step(typed, 0, app.now()).is_some()))
-    }
-
     /// What is proven with a passkey of the same person. `proving`: verifies its answer; begun only if the attempt is not one too
     /// many.
     ///
@@ -239,6 +227,17 @@ pub(super) async fn use_code(
     let request = RefusedRequest::anonymous(refusal, client);
     context.sign_in_failed(RefusedRequest { actor: Actor::User, ..request });
     Ok(Err(SecondFactorError::Wrong))
+}
+
+/// Whether a code is one that a user's generator shows now, used or not.
+///
+/// # Errors
+/// [`Failure`]: the store is out of reach.
+pub(super) async fn is_current_code(context: &Context, user: &UserId, typed: &str) -> Result<bool, Failure> {
+    let Context { app, issuer, .. } = context;
+    let set = app.store.authenticators(&issuer.id, user).await?.set;
+    let secret = set.totp.and_then(|totp| open_secret(issuer, user, &totp.secret));
+    Ok(secret.is_some_and(|secret| secret.accepted_step(typed, 0, app.now()).is_some()))
 }
 
 /// The factor that a code proves, and the authenticators without what it uses up.

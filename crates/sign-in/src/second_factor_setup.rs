@@ -1,22 +1,28 @@
 //! Setting up a generator of one-time passwords on the way through a sign-in that requires a second factor.
 
 use axum::response::Response;
+use symbolon_crypto::digest;
+use symbolon_crypto::secret::SecretString;
 use symbolon_mail::Message;
 use symbolon_pages::{RecoveryCodesPage, SecondFactorError};
-use symbolon_protocol::authenticator::Totp;
+use symbolon_protocol::authenticator::{AuthenticatorSet, Totp};
 use symbolon_protocol::authorize::AnotherAccount;
 use symbolon_protocol::event::Event;
+use symbolon_protocol::id::UserId;
 use symbolon_protocol::sign_in::totp::TotpSecret;
 use symbolon_protocol::sign_in::{Factor, recovery_code};
-use symbolon_store::port::AuthenticatorUpdate;
+use symbolon_store::port::{AuthenticatorUpdate, Enrolled};
 
 use crate::interaction::{Interaction, PendingAuthorization, address};
 use crate::login_page::{self, append};
 use crate::requesting_client::Asking;
-use crate::second_factor_attempt::{Attempt, again, seal_secret};
+use crate::second_factor_attempt::{Attempt, again, open_secret, seal_secret};
+use crate::session_begin::Begun;
 use crate::signed_in::signed_in;
 use crate::{credential_news, sent_twice, upstream_logout};
-use symbolon_app::http::{Call, Context, Failure, Policy, html};
+use symbolon_app::http::{Call, Context, Failure, Policy, Received, html};
+use symbolon_app::issuer::IssuerState;
+use symbolon_app::rate_limit::Limited;
 
 /// The first code of a new generator: keeps its secret, signs in, and shows the recovery codes, once.
 ///
@@ -24,7 +30,7 @@ use symbolon_app::http::{Call, Context, Failure, Policy, html};
 /// [`Failure`]
 pub(super) async fn submit(
     call: &mut Call,
-    mut interaction: Interaction<PendingAuthorization>,
+    interaction: Interaction<PendingAuthorization>,
     (attempt, asking, secret): (&Attempt<'_>, &Asking, &TotpSecret),
     code: &str,
 ) -> Result<Response, Failure> {
@@ -36,34 +42,94 @@ pub(super) async fn submit(
         return again(context, &interaction, asking, SecondFactorError::Wrong).await;
     };
     let enrolled = app.store.authenticators(&issuer.id, user).await?;
-    if attempt.is_current_code(code).await?
-        && let Some(owner) = app.store.user(&issuer.id, user).await?.filter(|user| user.may_sign_in())
-        && let Some(begun) = sent_twice::begun((context, &call.received), &interaction, &owner).await?
-    {
-        return signed_in(call, interaction, begun).await;
+    if is_of_generator(issuer, user, (&enrolled.set, secret)) {
+        return kept_before(call, interaction, (attempt, asking), enrolled).await;
     }
     // One was set up in another tab meanwhile; or the password was changed, and whoever knows the old one must not leave a
     // generator behind.
     if enrolled.set.totp.is_some() || !attempt.is_still().await? {
         return begin_again(context, asking, interaction);
     }
-    let (stored, shown) = recovery_code::draw(user, &issuer.sign_in_key, &*app.random);
+    let (stored, codes) = recovery_code::draw(user, &issuer.sign_in_key, &*app.random);
     let totp = Totp { secret: seal_secret(issuer, user, secret)?, added_at: now, last_step };
     let mut set = enrolled.set.clone();
     set.totp = Some(totp);
     set.recovery_codes = stored;
+    call.must_complete();
     let written = app.store.put_authenticators(&issuer.id, user, enrolled.revision, &set).await?;
     if written != AuthenticatorUpdate::Written {
-        return begin_again(context, asking, interaction);
+        call.may_be_given_up();
+        let enrolled = app.store.authenticators(&issuer.id, user).await?;
+        return match is_of_generator(issuer, user, (&enrolled.set, secret)) {
+            true => kept_before(call, interaction, (attempt, asking), enrolled).await,
+            false => begin_again(context, asking, interaction),
+        };
     }
     context.audit(Event::TotpAdded, Some(user), attempt.client);
     if let Some(owner) = app.store.user(&issuer.id, user).await? {
         credential_news::tell(context, &call.received, &owner, Message::NewGenerator { at: now }).await;
     }
     let proven = attempt.first.proven().and(Factor::Totp, now);
-    let Some(begun) = attempt.sign_in(call, Some(&interaction), &proven).await? else {
-        return begin_again(context, asking, interaction);
+    match attempt.sign_in(call, Some(&interaction), &proven).await? {
+        Some(begun) => show(&call.received, interaction, (attempt, asking), (begun, codes)),
+        None => begin_again(context, asking, interaction),
+    }
+}
+
+/// Whether the enrolled generator has this secret.
+fn is_of_generator(
+    issuer: &IssuerState,
+    user: &UserId,
+    (set, secret): (&AuthenticatorSet, &TotpSecret),
+) -> bool {
+    let own = set.totp.as_ref().and_then(|totp| open_secret(issuer, user, &totp.secret));
+    own.is_some_and(|own| digest::constant_time_eq(own.expose(), secret.expose()))
+}
+
+/// The answer to a form that was sent before: the recovery codes in the first answer were perhaps never seen, so others take
+/// their place.
+async fn kept_before(
+    call: &mut Call,
+    interaction: Interaction<PendingAuthorization>,
+    (attempt, asking): (&Attempt<'_>, &Asking),
+    enrolled: Enrolled,
+) -> Result<Response, Failure> {
+    let context = attempt.context;
+    let (Context { app, issuer, remote, .. }, user) = (context, &attempt.first.user);
+    if let Err(Limited { retry_after_seconds }) =
+        app.rate_limits.form_sent_again(&issuer.id, user, *remote, app.now())
+    {
+        let error = SecondFactorError::TooManyAttempts { retry_after_seconds };
+        return again(context, &interaction, asking, error).await;
+    }
+    let owner = app.store.user(&issuer.id, user).await?.filter(|user| user.may_sign_in());
+    let begun = match &owner {
+        Some(owner) => sent_twice::begun((context, &call.received), &interaction, owner).await?,
+        None => None,
     };
+    let Some(begun) = begun else { return begin_again(context, asking, interaction) };
+    let (stored, codes) = recovery_code::draw(user, &issuer.sign_in_key, &*app.random);
+    let set = AuthenticatorSet { recovery_codes: stored, ..enrolled.set };
+    match app.store.put_authenticators(&issuer.id, user, enrolled.revision, &set).await? {
+        AuthenticatorUpdate::Written => {
+            context.audit(Event::RecoveryCodesDrawn, Some(user), attempt.client);
+            show(&call.received, interaction, (attempt, asking), (begun, codes))
+        }
+        AuthenticatorUpdate::Overtaken | AuthenticatorUpdate::UserUnknown => {
+            signed_in(call, interaction, begun).await
+        }
+    }
+}
+
+/// The page with the recovery codes, which leads on into the session.
+fn show(
+    received: &Received,
+    mut interaction: Interaction<PendingAuthorization>,
+    (attempt, asking): (&Attempt<'_>, &Asking),
+    (begun, codes): (Begun, Vec<SecretString>),
+) -> Result<Response, Failure> {
+    let context = attempt.context;
+    let issuer = &context.issuer;
     interaction.pending.first_factor = None;
     interaction.pending.signed_in_at = Some(begun.session.auth_time);
     interaction.pending.wants = AnotherAccount::No;
@@ -72,7 +138,7 @@ pub(super) async fn submit(
     let page = RecoveryCodesPage {
         language: interaction.language,
         issuer_name: look.name,
-        codes: shown.iter().map(|code| code.expose().to_owned()).collect(),
+        codes: codes.iter().map(|code| code.expose().to_owned()).collect(),
         continue_uri: address(context, login_page::PATH, &sealed),
     };
     let page =
@@ -82,8 +148,8 @@ pub(super) async fn submit(
         page,
         &Policy { leads_to_client: true, language: interaction.language, ..Policy::default() },
     );
-    let [cookie, others, known] = begun.cookies(context, &call.received);
-    let provider = upstream_logout::cookie_after((context, &call.received), attempt.first, &begun.session)?;
+    let [cookie, others, known] = begun.cookies(context, received);
+    let provider = upstream_logout::cookie_after((context, received), attempt.first, &begun.session)?;
     for cookie in [cookie, others, known, provider, interaction.browser.cookie(issuer)] {
         append(response.headers_mut(), cookie);
     }

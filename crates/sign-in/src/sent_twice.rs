@@ -26,7 +26,7 @@ impl Looks {
 
     /// After a look that found nothing: whether to look again, when the pause is over.
     pub(super) async fn again(&mut self) -> bool {
-        self.0 -= 1;
+        self.0 = self.0.saturating_sub(1);
         if self.0 > 0 {
             tokio::time::sleep(PAUSE).await;
         }

@@ -153,6 +153,9 @@ async fn open(
     sign_in: SignIn<'_>,
     is_still: impl AsyncFnOnce() -> Result<bool, Failure>,
 ) -> Result<Option<Begun>, Failure> {
+    // Otherwise somebody who leaves right after the session is stored, and finds it again by the same form, would be signed in without
+    // a record or mail that says so.
+    call.must_complete();
     let Call { context, received, durable, .. } = &mut *call;
     let (Context { app, issuer, .. }, user) = (&*context, sign_in.user);
     let mut session = new_session(context, &sign_in, &id);

@@ -8,6 +8,7 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::body::Body;
 use axum::response::Response;
@@ -50,9 +51,6 @@ pub struct Endpoint {
     pub cors: Cors,
     /// The format of failures.
     pub failures: Failures,
-    /// Whether a POST is handled to its end even if the caller goes away: needed where it uses up what counts once, and would
-    /// leave the caller without what that is for.
-    pub is_completed: bool,
     /// The handler.
     pub handler: Handler,
 }
@@ -170,6 +168,8 @@ pub struct Call {
     pub durable: Durable,
     /// The requesting client, as soon as it is known: for CORS, metrics and the error page.
     pub client: Option<Arc<Client>>,
+    /// Whether it must be completed now; `None` where no form of a page is sent.
+    must_complete: Option<Arc<AtomicBool>>,
 }
 
 impl Endpoint {
@@ -186,9 +186,12 @@ impl Endpoint {
             form: Bytes::new(),
             in_flight: None,
         };
-        let mut call = Call { endpoint: self, context, received, durable: Durable::already(), client: None };
+        let is_page_form = self.failures == Failures::Page && received.is_post();
+        let must_complete = is_page_form.then(Arc::<AtomicBool>::default);
+        let completing = must_complete.clone().map(|due| (context.app.clone(), due));
+        let durable = Durable::already();
+        let mut call = Call { endpoint: self, context, received, durable, client: None, must_complete };
         RequestFacts::note_endpoint(self.label, self.path);
-        let completing = (self.is_completed && call.received.is_post()).then(|| call.context.app.clone());
         let answering = async move {
             let handled = call.handle(body).await;
             // No answer leaves before all that it rests on is durable. A refusal waits like a success, because it too
@@ -197,7 +200,7 @@ impl Endpoint {
             Ok(call.answer(handled))
         };
         match completing {
-            Some(app) => Box::pin(app.detached.finish_even_if_dropped(answering)),
+            Some((app, due)) => Box::pin(app.detached.finish_if_due(due, answering)),
             None => Box::pin(answering),
         }
     }
@@ -290,6 +293,23 @@ impl Call {
         let params = Params::parse(self.received.encoded()).ok();
         let ui_locales = params.as_ref().and_then(|params| params.get("ui_locales").ok().flatten());
         page_language(locale(&self.received.headers, &self.context.issuer, ui_locales))
+    }
+
+    /// From now on the request is handled to its end even if the browser gives it up, by a button that is pressed again: it is
+    /// about to use up what counts once, or to change what is put down and told by mail after it. Only for forms of pages.
+    pub fn must_complete(&self) {
+        self.set_must_complete(true);
+    }
+
+    /// Ends [`must_complete`](Self::must_complete): nothing was used up or changed, so nobody misses what would follow.
+    pub fn may_be_given_up(&self) {
+        self.set_must_complete(false);
+    }
+
+    fn set_must_complete(&self, must: bool) {
+        if let Some(due) = &self.must_complete {
+            due.store(must, Ordering::Relaxed);
+        }
     }
 
     /// Waits for all that the request has read and written so far.

@@ -34,7 +34,7 @@ use symbolon_telemetry::{self as telemetry, RequestFacts};
 /// # Errors
 /// [`Failure`]: those of RFC 6749 5.2 and of the grant.
 pub(super) async fn token(call: &mut Call) -> Result<Response, Failure> {
-    let Call { endpoint, context, received, durable, client } = call;
+    let Call { endpoint, context, received, durable, client, .. } = call;
     let (mut granted, signing) =
         grant(&TokenRequest { endpoint, context, received }, client, durable).await?;
     if !durable.is_already() {

@@ -228,7 +228,9 @@ pub(in super::super) async fn verify(call: &mut Call) -> Result<Response, Failur
     if !code.is_live(context.app.now()) {
         return code_page(call, &interaction, Some(MailedCodeError::UsedUp));
     }
+    call.must_complete();
     if !code_attempt::use_up(&context, &code).await?.told().await? {
+        call.may_be_given_up();
         return match is_proven_by_first(&context, &user, code.email()).await? {
             true => Ok(redirect(true, &format!("{}{DONE}", context.issuer.prefix))),
             false => code_page(call, &interaction, Some(MailedCodeError::UsedUp)),

@@ -108,8 +108,10 @@ impl Person {
         if !is_accepted {
             let refusal = Refusal::about(Reason::PageFormExpired, Details::of_user(&self.user.id));
             call.context.refused(RefusedRequest::anonymous(refusal, None));
+            return Ok(false);
         }
-        Ok(is_accepted)
+        call.must_complete();
+        Ok(true)
     }
 
     /// The name by which the person signs in.

@@ -53,7 +53,6 @@ const fn row(path: &'static str, handler: Handler) -> Endpoint {
         needs_lease: true,
         cors: Cors::LoginApi,
         failures: Failures::Json,
-        is_completed: false,
         handler,
     }
 }

@@ -25,7 +25,7 @@ use crate::notice_page::notice;
 use crate::onward;
 use crate::password_attempt::PasswordAttempt;
 use crate::requesting_client::appearance;
-use crate::second_factor_attempt::use_code;
+use crate::second_factor_attempt::{is_current_code, use_code};
 use crate::sent_twice::Looks;
 use crate::user_change::change;
 use symbolon_app::audit::RefusedRequest;
@@ -96,7 +96,12 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
     }
     let password = SecretString::new(params.get("password")?.unwrap_or_default().to_owned());
     let code = params.get("code")?.unwrap_or_default();
-    match attempt((&context, &call.received), &link, password, code).await? {
+    call.must_complete();
+    let set = attempt((&context, &call.received), &link, password, code).await?;
+    if set != Ok(true) {
+        call.may_be_given_up();
+    }
+    match set {
         Ok(true) => {}
         Ok(false) => return repeated(call, &params).await,
         Err(error) => return page(call, &link, Some(error)),
@@ -205,18 +210,18 @@ async fn attempt(
             SecondFactorError::TooManyAttempts { retry_after_seconds } => {
                 RecoveryError::TooManyAttempts { retry_after_seconds }
             }
+            // Used, by the same form that was sent before: the link is used as well, or will be in a moment.
+            SecondFactorError::Wrong if is_current_code(context, &link.user.id, code).await? => {
+                return Ok(Ok(false));
+            }
             SecondFactorError::Wrong | SecondFactorError::PasskeyRefused => RecoveryError::Code,
         }));
     }
-    let (of_task, user, seen) = (context.clone(), Arc::clone(&link.user), link.hash.clone());
     let (mark, until) = (link.contents.link.use_mark(), link.contents.link.expires_at());
-    let setting = async move {
-        let at = (&*of_task.app, &*of_task.issuer);
-        let is_first = use_once(at, MARK, &mark, until).await?.told().await?;
-        if is_first { set(&of_task, &user, seen.as_ref(), hash).await } else { Ok(false) }
-    };
-    // Completed even if the browser leaves: a new password ends what was signed in before.
-    app.detached.finish_even_if_dropped(setting).await.map(Ok)
+    match use_once((app, issuer), MARK, &mark, until).await?.told().await? {
+        true => set(context, &link.user, link.hash.as_ref(), hash).await.map(Ok),
+        false => Ok(Ok(false)),
+    }
 }
 
 /// Replaces the password that the link was opened for, and ends everything that is signed in.

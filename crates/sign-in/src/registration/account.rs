@@ -23,10 +23,11 @@ use crate::interaction::{Interaction, PendingAuthorization, root};
 use crate::login_page::append;
 use crate::notice_page::notice;
 use crate::requesting_client::Asking;
+use crate::sent_twice::{self, Looks};
 use crate::session_begin::{self, Begun, SignIn, may_sign_in};
 use crate::signed_in::signed_in;
 use crate::user_change::give_up_claim;
-use crate::{code_attempt, login_page, onward, second_factor_policy, sent_twice};
+use crate::{code_attempt, login_page, onward, second_factor_policy};
 use symbolon_app::http::{Call, Context, Failure, redirect};
 use symbolon_app::registration::use_invitation;
 
@@ -44,7 +45,7 @@ pub(super) enum NotOpened {
 }
 
 /// Opens the account of somebody who has proven the address. The language of the pages stays with it, as the `locale` in which mail is
-/// written. On return it is durable. Once begun it is completed even if the browser leaves.
+/// written. On return it is durable.
 ///
 /// # Errors
 /// [`Failure`]: the store is out of reach.
@@ -65,10 +66,7 @@ pub(super) async fn open(
         }
         None => None,
     };
-    let (pending, applicant) = (pending.clone(), applicant.clone());
-    let of_task = context.clone();
-    let opening = async move { create(&of_task, &pending, (&applicant, language), hash).await };
-    app.detached.finish_even_if_dropped(opening).await
+    create(context, pending, (applicant, language), hash).await
 }
 
 /// Uses code and invitation up, and creates the user. The marks come first: a crash between the two fails closed.
@@ -149,19 +147,10 @@ pub(super) async fn sign_in(
     user: &User,
 ) -> Result<Response, Failure> {
     let context = call.context.clone();
-    let wanted = interaction.pending.authorization.clone();
-    let asking = match &wanted {
-        Some(wanted) => Some(Asking::of(&context, wanted).await?),
-        None => None,
-    };
-    // Also by a role that an invitation brought.
-    let asked = asking.as_ref().and_then(Asking::wanted);
-    let policy = second_factor_policy::policy(&context, asked, &user.id).await?;
-    call.client = asking.as_ref().and_then(Asking::client).cloned();
-    if policy.needs_second_factor {
-        let to = onward::sign_in_page(&context, &call.received, wanted.as_ref())?;
-        return Ok(onward::lead(&call.received, &to, interaction.browser.cookie(&context.issuer)));
+    if let Some(answer) = to_second_factor(call, &interaction, user).await? {
+        return Ok(answer);
     }
+    let wanted = interaction.pending.authorization.clone();
     let amr = Proven::by(Factor::EmailCode, context.app.now()).amr();
     let sign_in = SignIn { user, amr, client: None };
     let is_still = async || may_sign_in(&context, user).await;
@@ -170,6 +159,29 @@ pub(super) async fn sign_in(
         // Deactivated in the meantime.
         None => Ok(redirect(true, &root(&context))),
     }
+}
+
+/// Leads on to the sign-in page, where a second factor is required. `None`: it is not.
+async fn to_second_factor(
+    call: &mut Call,
+    interaction: &Interaction<PendingRegistration>,
+    user: &User,
+) -> Result<Option<Response>, Failure> {
+    let context = call.context.clone();
+    let wanted = interaction.pending.authorization.as_ref();
+    let asking = match wanted {
+        Some(wanted) => Some(Asking::of(&context, wanted).await?),
+        None => None,
+    };
+    // Also by a role that an invitation brought.
+    let asked = asking.as_ref().and_then(Asking::wanted);
+    let policy = second_factor_policy::policy(&context, asked, &user.id).await?;
+    call.client = asking.as_ref().and_then(Asking::client).cloned();
+    if !policy.needs_second_factor {
+        return Ok(None);
+    }
+    let to = onward::sign_in_page(&context, &call.received, wanted)?;
+    Ok(Some(onward::lead(&call.received, &to, interaction.browser.cookie(&context.issuer))))
 }
 
 /// Leads somebody on who is signed in now.
@@ -200,9 +212,24 @@ pub(super) async fn opened_before(
     email: &str,
 ) -> Result<Option<Response>, Failure> {
     let Context { app, issuer, .. } = &call.context;
-    let found = app.store.user_by_login(&issuer.id, email).await?.map(|(user, _)| user);
-    let proven = found.filter(|user| Standing::of(email, Some(user)) == Standing::Proven);
-    let Some(user) = proven.filter(|user| user.may_sign_in()) else { return Ok(None) };
+    let mut looks = Looks::begin();
+    let user = loop {
+        let found = app.store.user_by_login(&issuer.id, email).await?.map(|(user, _)| user);
+        let proven = found.filter(|user| Standing::of(email, Some(user)) == Standing::Proven);
+        if let Some(user) = proven {
+            break user;
+        }
+        if !looks.again().await {
+            return Ok(None);
+        }
+    };
+    if !user.may_sign_in() {
+        return Ok(None);
+    }
+    call.may_be_given_up();
+    if let Some(answer) = to_second_factor(call, interaction, &user).await? {
+        return Ok(Some(answer));
+    }
     match sent_twice::begun((&call.context, &call.received), interaction, &user).await? {
         Some(begun) => lead_on(call, interaction.pending.authorization.clone(), begun).await.map(Some),
         None => exists(call, &interaction.pending).map(Some),

@@ -30,6 +30,7 @@ pub(super) async fn submit(
         }
     };
     let whose = (&applicant, interaction.language);
+    call.must_complete();
     match account::open(&call.context, &interaction.pending, whose, password).await? {
         Ok(user) => account::sign_in(call, interaction, &user).await,
         Err(NotOpened::Busy) => {
@@ -40,8 +41,9 @@ pub(super) async fn submit(
                 .await
         }
         Err(NotOpened::Exists) => account::exists(call, &interaction.pending),
-        Err(NotOpened::UsedUp) => {
-            notice((&call.context, call.language()), StatusCode::GONE, Notice::InvitationOver, None)
-        }
+        Err(NotOpened::UsedUp) => match account::opened_before(call, &interaction, &applicant.email).await? {
+            Some(answer) => Ok(answer),
+            None => notice((&call.context, call.language()), StatusCode::GONE, Notice::InvitationOver, None),
+        },
     }
 }

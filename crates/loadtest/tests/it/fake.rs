@@ -5,6 +5,7 @@ mod fault;
 pub(crate) mod front;
 mod login;
 mod login_api;
+mod metrics;
 mod opaque;
 pub(crate) mod process;
 mod tokens;
@@ -67,6 +68,8 @@ struct Data {
     busy: u64,
     /// The numbers of shards that it had, the last one now; it knows none without.
     shards: Vec<u64>,
+    /// The upper bound of the bucket in which its requests are, as it says itself.
+    bucket: &'static str,
 }
 
 struct Code {
@@ -217,6 +220,7 @@ fn router(fake: Arc<Fake>) -> Router {
         .route("/userinfo", get(userinfo))
         .route("/introspect", post(introspect))
         .route("/revoke", post(revoke))
+        .route("/metrics", get(metrics::page))
         .route("/api/admin/settings/introspection-validation", get(admin::strictness).put(admin::strict))
         .route("/api/admin/settings", get(admin::settings).patch(admin::change_settings))
         .route("/api/admin/settings/revocation-shards", get(admin::shards).put(admin::set_shards))

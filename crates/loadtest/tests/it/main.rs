@@ -18,6 +18,7 @@ mod honesty;
 mod keycloak;
 mod limits;
 mod measure;
+mod metrics;
 mod opaque;
 mod own;
 mod replay;

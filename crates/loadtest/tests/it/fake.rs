@@ -81,8 +81,7 @@ struct Code {
 
 pub(crate) struct Fake {
     pub(crate) address: SocketAddr,
-    /// What stands before it, where something does: its URLs are of there.
-    front: Option<SocketAddr>,
+    whereabouts: Whereabouts,
     /// Who has it may use the admin API.
     secret: String,
     bulk: bool,
@@ -93,30 +92,45 @@ pub(crate) struct Fake {
     pub(crate) visits: visits::Visits,
 }
 
+/// Where its URLs are.
+#[derive(Clone, Copy, Default)]
+struct Whereabouts {
+    /// At what stands before it, where something does.
+    front: Option<SocketAddr>,
+    /// Below this path; empty where its issuer has none.
+    path: &'static str,
+}
+
 /// How long [`Fault::Stall`] is, each second.
 pub(crate) const STALL: Duration = Duration::from_millis(200);
 
 impl Fake {
     /// Starts one on a thread of its own.
     pub(crate) fn start(bulk: bool) -> Arc<Self> {
-        Self::start_behind(bulk, SECRET, None)
+        Self::start_at(bulk, SECRET, Whereabouts::default())
     }
 
     /// One behind a front that does to the answers to paths that begin so what the plan says.
     pub(crate) fn behind(path: &'static str, fates: Fates) -> (Arc<Self>, Arc<Front>) {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let fake = Self::start_behind(true, SECRET, Some(listener.local_addr().unwrap()));
+        let front = Some(listener.local_addr().unwrap());
+        let fake = Self::start_at(true, SECRET, Whereabouts { front, ..Whereabouts::default() });
         let front = Front::start(listener, fake.address, path, fates);
         (fake, front)
     }
 
-    fn start_behind(bulk: bool, secret: &str, front: Option<SocketAddr>) -> Arc<Self> {
+    /// One whose issuer has this path, and with it a part of the admin API of its own; it has no other.
+    pub(crate) fn with_path(path: &'static str) -> Arc<Self> {
+        Self::start_at(true, SECRET, Whereabouts { path, ..Whereabouts::default() })
+    }
+
+    fn start_at(bulk: bool, secret: &str, whereabouts: Whereabouts) -> Arc<Self> {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
         let fake = Arc::new(Self {
             address,
-            front,
+            whereabouts,
             secret: secret.to_owned(),
             bulk,
             data: Mutex::default(),
@@ -137,7 +151,8 @@ impl Fake {
     }
 
     pub(crate) fn url(&self) -> String {
-        format!("http://{}", self.front.unwrap_or(self.address))
+        let Whereabouts { front, path } = self.whereabouts;
+        format!("http://{}{path}", front.unwrap_or(self.address))
     }
 
     /// How long codes live, and whether introspection is strict: what load tests change.
@@ -205,6 +220,18 @@ fn router(fake: Arc<Fake>) -> Router {
         requests.fetch_add(1, Ordering::SeqCst);
         std::future::ready(request)
     };
+    let router = match fake.whereabouts.path {
+        "" => endpoints().nest("/api/admin", admin::routes()),
+        path => Router::new()
+            .nest(path, endpoints())
+            .route("/api/admin/issuers", get(admin::issuers))
+            .nest(&format!("/api/admin/issuers/{}", admin::ISSUER), admin::routes()),
+    };
+    router.layer(map_request(count)).with_state(fake)
+}
+
+/// What is below the issuer's URL.
+fn endpoints() -> Router<Arc<Fake>> {
     Router::new()
         .route("/.well-known/openid-configuration", get(discovery))
         .route("/authorize", get(authorize))
@@ -221,13 +248,6 @@ fn router(fake: Arc<Fake>) -> Router {
         .route("/introspect", post(introspect))
         .route("/revoke", post(revoke))
         .route("/metrics", get(metrics::page))
-        .route("/api/admin/settings/introspection-validation", get(admin::strictness).put(admin::strict))
-        .route("/api/admin/settings", get(admin::settings).patch(admin::change_settings))
-        .route("/api/admin/settings/revocation-shards", get(admin::shards).put(admin::set_shards))
-        .route("/api/admin/test/signing-key", get(admin::signing_key))
-        .route("/api/admin/{*call}", post(admin::admin))
-        .layer(map_request(count))
-        .with_state(fake)
 }
 
 fn reply(value: &Value) -> Response {

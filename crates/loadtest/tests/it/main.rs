@@ -26,6 +26,7 @@ mod restore;
 mod scenario;
 mod seed;
 mod soak;
+mod target;
 mod tls;
 mod transport;
 mod unfit;

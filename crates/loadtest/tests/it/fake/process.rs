@@ -9,7 +9,7 @@ use axum::Router;
 use axum::routing::get;
 use symbolon_loadtest::clock;
 
-use super::{Fake, Fault};
+use super::{Fake, Fault, Whereabouts};
 
 /// Says how it is to waste; set where this process is such a program.
 const WASTES: &str = "SYMBOLON_TEST_FAKE_WASTES";
@@ -52,7 +52,7 @@ pub(super) fn waste(fake: &Fake) {
 
 /// Serves until standard input ends, which it does with whoever started this.
 fn serve(fault: &str) -> ! {
-    let fake = Fake::start_behind(true, &std::env::var("SYMBOLON_ADMIN_SECRET").unwrap(), None);
+    let fake = Fake::start_at(true, &std::env::var("SYMBOLON_ADMIN_SECRET").unwrap(), Whereabouts::default());
     let faults = [Fault::None, Fault::Leaks, Fault::Spins];
     fake.set_fault(faults.into_iter().find(|known| format!("{known:?}") == fault).unwrap());
     let management =

@@ -16,6 +16,7 @@ mod faults;
 mod gate;
 mod honesty;
 mod keycloak;
+mod killed;
 mod limits;
 mod measure;
 mod metrics;

@@ -1,6 +1,7 @@
 //! For random plans of faults, counts and the verdict are those that the plan itself says, and percentiles those that the fake
 //! measured.
 
+use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,8 +15,8 @@ use symbolon_loadtest::scenario::Scenario;
 use crate::fake::front::{Fate, Front, Visit};
 use crate::verdicts::load;
 
-const RATE: f64 = 200.0;
-const SECONDS: u64 = 1;
+pub(crate) const RATE: f64 = 200.0;
+pub(crate) const SECONDS: u64 = 1;
 const ARRIVALS: u64 = 200;
 const TIMEOUT: Duration = Duration::from_millis(1_000);
 const LATE: u64 = 500;
@@ -167,24 +168,37 @@ fn percentiles_that_are_far_off_do_not_agree() {
     }
 }
 
-fn assert_percentiles(run: &Run, faults: &Faults, front: &Front) {
-    let mut least: Vec<f64> = (0..ARRIVALS).map(|number| least_ms(number, faults.of(number))).collect();
-    least.sort_by(f64::total_cmp);
+/// Those that two hundred arrivals are enough for.
+fn percentiles(run: &Run) -> [(usize, f64); 5] {
+    let of = &run.latency;
+    let told = [(50, of.p50_ms), (75, of.p75_ms), (90, of.p90_ms), (95, of.p95_ms), (99, of.p99_ms)];
+    told.map(|(percentile, ms)| (percentile, ms.unwrap()))
+}
+
+/// Its place among the arrivals, by rising latency.
+const fn place(percentile: usize) -> usize {
+    ARRIVALS as usize * percentile / 100 - 1
+}
+
+/// Percentiles of [`ARRIVALS`] at [`RATE`] are those that the front measured.
+pub(crate) fn assert_percentiles_are_measured(run: &Run, front: &Front, what: &dyn Debug) {
     let Measured { latencies, late } = measured(front);
-    for (percentile, got) in [
-        (50, run.latency.p50_ms),
-        (75, run.latency.p75_ms),
-        (90, run.latency.p90_ms),
-        (95, run.latency.p95_ms),
-        (99, run.latency.p99_ms),
-    ] {
-        let place = ARRIVALS as usize * percentile / 100 - 1;
-        let (expected, got) = (latencies[place], got.unwrap());
+    for (percentile, got) in percentiles(run) {
+        let expected = latencies[place(percentile)];
         assert!(
             agrees(got, expected, late),
-            "P{percentile}: {got} ms for {expected} ms, late by {late} ms, {faults:?}"
+            "P{percentile}: {got} ms for {expected} ms, late by {late} ms, {what:?}"
         );
-        let given_up = least[place] >= TIMEOUT.as_secs_f64() * 1e3;
+    }
+}
+
+/// Besides, those that were given up are lower bounds.
+fn assert_percentiles(run: &Run, faults: &Faults, front: &Front) {
+    assert_percentiles_are_measured(run, front, faults);
+    let mut least: Vec<f64> = (0..ARRIVALS).map(|number| least_ms(number, faults.of(number))).collect();
+    least.sort_by(f64::total_cmp);
+    for (percentile, got) in percentiles(run) {
+        let given_up = least[place(percentile)] >= TIMEOUT.as_secs_f64() * 1e3;
         assert_eq!(run.latency.is_at_least(got), given_up, "P{percentile} of {faults:?}");
     }
 }

@@ -9,6 +9,7 @@
 
 mod agents;
 mod client;
+mod course;
 mod day;
 mod executor;
 mod fake;

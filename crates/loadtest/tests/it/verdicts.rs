@@ -81,7 +81,7 @@ fn a_third_that_is_reset_passes_no_run() {
 
 #[test]
 fn thresholds_alone_are_for_who_means_them_and_are_no_clean_pass() {
-    let lenient = || "p50_ms<10000".parse().unwrap();
+    let lenient = || "p50_ms<10000".parse::<Rule>().unwrap();
     let of = |thresholds| Plan { thresholds, ..plan(300.0, Duration::from_secs(1)) };
     let reset = |number: u64| if number % 3 == 0 { Fate::Reset } else { Fate::Right };
     let (added, _) = load(of(Rule::with_usual([lenient()])), reset);

@@ -8,6 +8,7 @@ mod login_api;
 mod metrics;
 mod opaque;
 pub(crate) mod process;
+mod routes;
 mod tokens;
 pub(crate) mod visits;
 
@@ -17,13 +18,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use axum::Router;
 use axum::extract::{RawQuery, State};
 use axum::http::header::{AUTHORIZATION, COOKIE, LOCATION};
 use axum::http::{HeaderMap, StatusCode};
-use axum::middleware::map_request;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
@@ -139,7 +137,7 @@ impl Fake {
             started: clock::now(),
             visits: visits::Visits::default(),
         });
-        let router = router(Arc::clone(&fake));
+        let router = routes::router(Arc::clone(&fake));
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
@@ -212,42 +210,6 @@ impl Fake {
         data.next += 1;
         format!("{prefix}{}", data.next)
     }
-}
-
-fn router(fake: Arc<Fake>) -> Router {
-    let requests = Arc::clone(&fake.requests);
-    let count = move |request: axum::extract::Request| {
-        requests.fetch_add(1, Ordering::SeqCst);
-        std::future::ready(request)
-    };
-    let router = match fake.whereabouts.path {
-        "" => endpoints().nest("/api/admin", admin::routes()),
-        path => Router::new()
-            .nest(path, endpoints())
-            .route("/api/admin/issuers", get(admin::issuers))
-            .nest(&format!("/api/admin/issuers/{}", admin::ISSUER), admin::routes()),
-    };
-    router.layer(map_request(count)).with_state(fake)
-}
-
-/// What is below the issuer's URL.
-fn endpoints() -> Router<Arc<Fake>> {
-    Router::new()
-        .route("/.well-known/openid-configuration", get(discovery))
-        .route("/authorize", get(authorize))
-        .route("/authorize/continue", get(login::go_on))
-        .route("/login", get(login::page).post(login::submit))
-        .route("/api/auth/email-code/verify", post(login_api::verify_code))
-        .route("/api/auth/passkey/register/options", post(login_api::register_options))
-        .route("/api/auth/passkey/register/verify", post(login_api::register))
-        .route("/api/auth/passkey/login/options", post(login_api::login_options))
-        .route("/api/auth/passkey/login/verify", post(login_api::login))
-        .route("/jwks", get(jwks))
-        .route("/token", post(token))
-        .route("/userinfo", get(userinfo))
-        .route("/introspect", post(introspect))
-        .route("/revoke", post(revoke))
-        .route("/metrics", get(metrics::page))
 }
 
 fn reply(value: &Value) -> Response {

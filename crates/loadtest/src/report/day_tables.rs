@@ -5,6 +5,7 @@ use crate::results::{Day, Kind, Run, Threshold};
 
 use super::group::{Group, label};
 use super::number::{self, NONE, count, figure};
+use super::part_tables::{APART, APART_NOTE, apart};
 use super::table::{Cell, Table};
 use super::verdict::{FAIL, PASS};
 
@@ -25,10 +26,11 @@ pub(super) fn scenarios(group: &Group<'_>) -> Option<Table> {
         "P99 ms",
         "Max ms",
     ];
-    let mut table = Table::new("Scenarios of the day, and their limits", &head);
-    table.note = "Behind each limit stands what was measured. A step of a journey counts from when its user has thought, after \
-                  the answer before."
-        .to_owned();
+    let mut table = Table::new("Scenarios of the day, and their limits", &[&head[..], &APART].concat());
+    table.note = format!(
+        "Behind each limit stands what was measured. A step of a journey counts from when its user has thought, after the answer \
+         before. {APART_NOTE}"
+    );
     table.text_columns = 4;
     for run in days(group) {
         table.rows.extend(run.kinds.iter().map(|kind| scenario_row(run, kind)));
@@ -58,6 +60,7 @@ fn scenario_row(run: &Run, kind: &Kind) -> Vec<Cell> {
     }));
     let of = &kind.latency;
     row.extend([of.p50_ms, of.p95_ms, of.p99_ms, of.max_ms].map(|ms| Cell::from(number::latency(of, ms))));
+    row.extend(apart(kind));
     row
 }
 
@@ -126,6 +129,7 @@ pub(super) fn hour(run: &Run, day: &Day, at: f64) -> String {
 mod tests {
     use super::*;
     use crate::report::{group, sample};
+    use crate::results::Latency;
 
     fn texts(table: &Table, row: usize) -> Vec<&str> {
         table.rows[row].iter().map(|cell| cell.text.as_str()).collect()
@@ -145,6 +149,17 @@ mod tests {
         assert_eq!(texts(&table, 0)[1..], ["purchase", "120", "100", "2", "18"]);
         let table = storms(&groups[0]).unwrap();
         assert_eq!(texts(&table, 0)[1..], ["login", "20:00", "17.0", "2.00", "300", "150"]);
+    }
+
+    #[test]
+    fn refusals_of_a_scenario_have_percentiles_of_their_own() {
+        let mut results = sample::day();
+        let kind = &mut results.runs[0].kinds[0];
+        (kind.wrong, kind.answers) = (12, Some(kind.latency));
+        kind.refusals = Some(Latency { p50_ms: Some(0.25), ..Latency::default() });
+        let table = scenarios(&group::by_scenario(&results.runs)[0]).unwrap();
+        let place = table.head.iter().position(|name| name == "Wrong P50 ms").unwrap();
+        assert_eq!((texts(&table, 0)[place], texts(&table, 1)[place]), ("0.250", NONE));
     }
 
     #[test]

@@ -32,8 +32,11 @@ pub fn markdown(results: &Results, earlier: Option<&Results>) -> String {
     for table in capacity::capacities(results) {
         table.write_markdown(&mut page);
     }
-    page.push_str("## Summary\n\n");
-    for table in summary(results, reference.as_ref()) {
+    let summary = summary(results, reference.as_ref());
+    if !summary.is_empty() {
+        page.push_str("## Summary\n\n");
+    }
+    for table in summary {
         table.write_markdown(&mut page);
     }
     for group in group::by_scenario(&results.runs) {
@@ -183,6 +186,13 @@ mod tests {
             "{page}"
         );
         assert!(page.contains("- Machine: EPYC, 2 cores, 8,192 MiB, Linux\n"), "{page}");
+    }
+
+    #[test]
+    fn a_summary_without_a_table_has_no_heading() {
+        // Of a day there is nothing to sum up.
+        assert!(!markdown(&sample::day(), None).contains("## Summary"));
+        assert!(markdown(&sample::small(), None).contains("## Summary\n\n### "));
     }
 
     #[test]

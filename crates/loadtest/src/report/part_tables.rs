@@ -68,10 +68,11 @@ pub(super) fn steps(group: &Group<'_>) -> Option<Table> {
 /// How each kind of request of a mix was answered.
 pub(super) fn kinds(group: &Group<'_>) -> Option<Table> {
     let head = ["Run", "Kind", "Requests", "Right", "Wrong", "No answer", "Accuracy", "P50 ms", "P99 ms"];
-    let mut table = Table::new("Verdicts by kind of request", &head);
-    table.note = "Accuracy: right answers of all that were answered. A token that must be refused is answered rightly by a \
-                  refusal."
-        .to_owned();
+    let mut table = Table::new("Verdicts by kind of request", &[&head[..], &APART].concat());
+    table.note = format!(
+        "Accuracy: right answers of all that were answered. A token that must be refused is answered rightly by a refusal. \
+         {APART_NOTE}"
+    );
     table.text_columns = 2;
     for run in group.runs.iter().filter(|run| run.day.is_none()) {
         table.rows.extend(run.kinds.iter().map(|kind| kind_row(run, kind)));
@@ -82,7 +83,7 @@ pub(super) fn kinds(group: &Group<'_>) -> Option<Table> {
 fn kind_row(run: &Run, kind: &Kind) -> Vec<Cell> {
     let answered = kind.right + kind.wrong;
     let accuracy = share(kind.right, answered);
-    vec![
+    let mut row: Vec<Cell> = vec![
         label(run).into(),
         kind.name.as_str().into(),
         count(answered + kind.failures).into(),
@@ -92,6 +93,28 @@ fn kind_row(run: &Run, kind: &Kind) -> Vec<Cell> {
         if answered == 0 { NONE.into() } else { Cell::judged(accuracy, kind.wrong == 0) },
         number::latency(&kind.latency, kind.latency.p50_ms).into(),
         number::latency(&kind.latency, kind.latency.p99_ms).into(),
+    ];
+    row.extend(apart(kind));
+    row
+}
+
+/// The columns of [`apart`].
+pub(super) const APART: [&str; 4] = ["Right P50 ms", "Right P99 ms", "Wrong P50 ms", "Wrong P99 ms"];
+
+/// How they are to be read.
+pub(super) const APART_NOTE: &str = "Percentiles are of all requests, whatever their end; where not all were answered rightly, \
+                                     those of the right and of the wrong answers stand apart as well.";
+
+/// How long its right and its wrong answers took, where that differs from all of it.
+pub(super) fn apart(kind: &Kind) -> [Cell; 4] {
+    let cell = |of: Option<Latency>, read: fn(&Latency) -> Option<f64>| -> Cell {
+        of.map_or_else(|| NONE.into(), |of| number::latency(&of, read(&of)).into())
+    };
+    [
+        cell(kind.answers, |of| of.p50_ms),
+        cell(kind.answers, |of| of.p99_ms),
+        cell(kind.refusals, |of| of.p50_ms),
+        cell(kind.refusals, |of| of.p99_ms),
     ]
 }
 
@@ -212,6 +235,31 @@ mod tests {
         let table = kinds(&group::by_scenario(&results.runs)[0]).unwrap();
         let told = |row| (texts(&table, row)[2], texts(&table, row)[6]);
         assert_eq!([told(0), told(1), told(2)], [("1,000", "100 %"), ("9", "75.0 %"), ("5", NONE)]);
+    }
+
+    #[test]
+    fn right_and_wrong_answers_of_a_kind_stand_apart() {
+        let mut results = sample::small();
+        let of = |p50_ms, p99_ms| Latency { p50_ms: Some(p50_ms), p99_ms, ..Latency::default() };
+        let valid = Kind { name: "valid".into(), right: 900, latency: of(2.0, Some(3.0)), ..Kind::default() };
+        let revoked = Kind {
+            name: "revoked".into(),
+            right: 50,
+            wrong: 60,
+            latency: of(20.0, Some(41.0)),
+            answers: Some(of(2.5, None)),
+            refusals: Some(of(40.0, None)),
+            ..Kind::default()
+        };
+        results.runs[0].kinds = vec![valid.clone(), revoked];
+        let table = kinds(&group::by_scenario(&results.runs)[0]).unwrap();
+        // Too few of either for a P99: those columns are not there.
+        assert_eq!(table.head[7..], ["P50 ms", "P99 ms", "Right P50 ms", "Wrong P50 ms"]);
+        assert_eq!(texts(&table, 0)[7..], ["2.00", "3.00", NONE, NONE]);
+        assert_eq!(texts(&table, 1)[7..], ["20.0", "41.0", "2.50", "40.0"]);
+        results.runs[0].kinds = vec![valid];
+        let table = kinds(&group::by_scenario(&results.runs)[0]).unwrap();
+        assert_eq!(table.head[7..], ["P50 ms", "P99 ms"], "all of it is answers");
     }
 
     #[test]

@@ -17,6 +17,7 @@ use tokio::sync::oneshot;
 
 use crate::fake::Fake;
 use crate::fake::front::{Fate, Front};
+use crate::faults;
 use crate::verdicts::options;
 
 const SECRET: &str = "a secret of the tests alone";
@@ -169,6 +170,19 @@ fn four_agents_send_one_schedule_and_their_counts_are_the_providers() {
     assert!(examples.contains(&"status_503") && examples.contains(&"sub"), "{examples:?}");
     assert!(report::markdown(&results, None).contains(&run.agents[3].address));
     drop(agents);
+}
+
+#[test]
+fn percentiles_of_four_agents_are_those_of_all_their_requests() {
+    let agents = Running::four();
+    // Arrivals are dealt out in turn: one of the agents has nearly all of the slow ones, and no percentile of its own or mean
+    // of theirs is one of the whole.
+    let slow = |number: u64| if number % 4 == 1 { Fate::Late(300) } else { Fate::Right };
+    let (results, front, _) = load(&agents, plan(Scenario::Userinfo, faults::RATE, faults::SECONDS), slow);
+    let run = &results.runs[0];
+    assert_eq!((run.requests, run.wrong, run.failures, run.missed), (200, 0, 0, 0), "{run:?}");
+    assert_eq!(front.of(Fate::Late(300)), 50);
+    faults::assert_percentiles_are_measured(run, &front, &run.agents);
 }
 
 #[test]

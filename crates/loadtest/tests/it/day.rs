@@ -223,6 +223,31 @@ fn a_limit_of_one_scenario_that_breaks_fails_the_run_and_is_named() {
 }
 
 #[test]
+fn right_and_wrong_answers_of_a_scenario_have_percentiles_apart() {
+    let (results, front) = behind(
+        r#"
+        title = "half refused"
+        duration = "2s"
+        warm_up = "0s"
+        connections = 64
+        peak = 100
+        mix = { silent = 1, userinfo = 1 }
+        "#,
+        |number| if number % 2 == 0 { Fate::Refused } else { Fate::Late(200) },
+    );
+    let run = &results.runs[0];
+    let (silent, userinfo) = (kind(run, "silent"), kind(run, "userinfo"));
+    let counted = (userinfo.right, userinfo.wrong);
+    assert_eq!(counted, (front.of(Fate::Late(200)), front.of(Fate::Refused)), "{userinfo:?}");
+    let (right, wrong) = (userinfo.answers.unwrap(), userinfo.refusals.unwrap());
+    assert!(right.min_ms >= Some(199.0) && wrong.min_ms < Some(199.0), "{userinfo:?}");
+    assert!(right.p50_ms > wrong.p50_ms && userinfo.latency.min_ms < Some(199.0), "{userinfo:?}");
+    assert_eq!((silent.answers, silent.refusals), (None, None), "{silent:?}");
+    let told = report::markdown(&results, None);
+    assert!(told.contains("| Right P50 ms ") && told.contains("| Wrong P50 ms "), "{told}");
+}
+
+#[test]
 fn a_step_that_waits_for_a_connection_counts_from_when_its_user_has_thought() {
     // One connection for ten journeys a second, each of which holds it for 300 ms: the queue grows by two seconds in each.
     let (results, _) = behind(

@@ -5,8 +5,10 @@ mod fault;
 pub(crate) mod front;
 mod login;
 mod login_api;
+mod metrics;
 mod opaque;
 pub(crate) mod process;
+mod routes;
 mod tokens;
 pub(crate) mod visits;
 
@@ -16,13 +18,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use axum::Router;
 use axum::extract::{RawQuery, State};
 use axum::http::header::{AUTHORIZATION, COOKIE, LOCATION};
 use axum::http::{HeaderMap, StatusCode};
-use axum::middleware::map_request;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
@@ -67,6 +66,8 @@ struct Data {
     busy: u64,
     /// The numbers of shards that it had, the last one now; it knows none without.
     shards: Vec<u64>,
+    /// The upper bound of the bucket in which its requests are, as it says itself.
+    bucket: &'static str,
 }
 
 struct Code {
@@ -78,8 +79,7 @@ struct Code {
 
 pub(crate) struct Fake {
     pub(crate) address: SocketAddr,
-    /// What stands before it, where something does: its URLs are of there.
-    front: Option<SocketAddr>,
+    whereabouts: Whereabouts,
     /// Who has it may use the admin API.
     secret: String,
     bulk: bool,
@@ -90,30 +90,45 @@ pub(crate) struct Fake {
     pub(crate) visits: visits::Visits,
 }
 
+/// Where its URLs are.
+#[derive(Clone, Copy, Default)]
+struct Whereabouts {
+    /// At what stands before it, where something does.
+    front: Option<SocketAddr>,
+    /// Below this path; empty where its issuer has none.
+    path: &'static str,
+}
+
 /// How long [`Fault::Stall`] is, each second.
 pub(crate) const STALL: Duration = Duration::from_millis(200);
 
 impl Fake {
     /// Starts one on a thread of its own.
     pub(crate) fn start(bulk: bool) -> Arc<Self> {
-        Self::start_behind(bulk, SECRET, None)
+        Self::start_at(bulk, SECRET, Whereabouts::default())
     }
 
     /// One behind a front that does to the answers to paths that begin so what the plan says.
     pub(crate) fn behind(path: &'static str, fates: Fates) -> (Arc<Self>, Arc<Front>) {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let fake = Self::start_behind(true, SECRET, Some(listener.local_addr().unwrap()));
+        let front = Some(listener.local_addr().unwrap());
+        let fake = Self::start_at(true, SECRET, Whereabouts { front, ..Whereabouts::default() });
         let front = Front::start(listener, fake.address, path, fates);
         (fake, front)
     }
 
-    fn start_behind(bulk: bool, secret: &str, front: Option<SocketAddr>) -> Arc<Self> {
+    /// One whose issuer has this path, and with it a part of the admin API of its own; it has no other.
+    pub(crate) fn with_path(path: &'static str) -> Arc<Self> {
+        Self::start_at(true, SECRET, Whereabouts { path, ..Whereabouts::default() })
+    }
+
+    fn start_at(bulk: bool, secret: &str, whereabouts: Whereabouts) -> Arc<Self> {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
         let fake = Arc::new(Self {
             address,
-            front,
+            whereabouts,
             secret: secret.to_owned(),
             bulk,
             data: Mutex::default(),
@@ -122,7 +137,7 @@ impl Fake {
             started: clock::now(),
             visits: visits::Visits::default(),
         });
-        let router = router(Arc::clone(&fake));
+        let router = routes::router(Arc::clone(&fake));
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
@@ -134,7 +149,8 @@ impl Fake {
     }
 
     pub(crate) fn url(&self) -> String {
-        format!("http://{}", self.front.unwrap_or(self.address))
+        let Whereabouts { front, path } = self.whereabouts;
+        format!("http://{}{path}", front.unwrap_or(self.address))
     }
 
     /// How long codes live, and whether introspection is strict: what load tests change.
@@ -194,36 +210,6 @@ impl Fake {
         data.next += 1;
         format!("{prefix}{}", data.next)
     }
-}
-
-fn router(fake: Arc<Fake>) -> Router {
-    let requests = Arc::clone(&fake.requests);
-    let count = move |request: axum::extract::Request| {
-        requests.fetch_add(1, Ordering::SeqCst);
-        std::future::ready(request)
-    };
-    Router::new()
-        .route("/.well-known/openid-configuration", get(discovery))
-        .route("/authorize", get(authorize))
-        .route("/authorize/continue", get(login::go_on))
-        .route("/login", get(login::page).post(login::submit))
-        .route("/api/auth/email-code/verify", post(login_api::verify_code))
-        .route("/api/auth/passkey/register/options", post(login_api::register_options))
-        .route("/api/auth/passkey/register/verify", post(login_api::register))
-        .route("/api/auth/passkey/login/options", post(login_api::login_options))
-        .route("/api/auth/passkey/login/verify", post(login_api::login))
-        .route("/jwks", get(jwks))
-        .route("/token", post(token))
-        .route("/userinfo", get(userinfo))
-        .route("/introspect", post(introspect))
-        .route("/revoke", post(revoke))
-        .route("/api/admin/settings/introspection-validation", get(admin::strictness).put(admin::strict))
-        .route("/api/admin/settings", get(admin::settings).patch(admin::change_settings))
-        .route("/api/admin/settings/revocation-shards", get(admin::shards).put(admin::set_shards))
-        .route("/api/admin/test/signing-key", get(admin::signing_key))
-        .route("/api/admin/{*call}", post(admin::admin))
-        .layer(map_request(count))
-        .with_state(fake)
 }
 
 fn reply(value: &Value) -> Response {

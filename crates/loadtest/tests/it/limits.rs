@@ -1,12 +1,15 @@
-//! The generator's own limit is never the provider's: loads by a process that may open few files.
+//! The generator's own limit is never the provider's: loads by a process that may open few files, or is held up.
 
-use std::process::{Command, Stdio};
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use symbolon_crypto::SecretString;
 use symbolon_loadtest::capacity::{CapacityOptions, capacity};
 use symbolon_loadtest::results::{Bottleneck, Results, Run};
+use symbolon_loadtest::run::Plan;
 use symbolon_loadtest::{RunningTarget, report, run};
 
 use crate::fake::front::{Fate, Fates};
@@ -14,7 +17,7 @@ use crate::fake::{Fake, SECRET};
 use crate::verdicts::{at_once, options_for, plan, search_options};
 
 /// Where the fake is that this process is to load; set where it is such a process.
-const TARGET: &str = "SYMBOLON_TEST_TARGET_OF_FEW_FILES";
+const TARGET: &str = "SYMBOLON_TEST_TARGET_OF_A_LIMITED_PROCESS";
 /// Begins the line with its results.
 const RESULTS: &str = "results: ";
 /// Files that it may open: for the connections that a run begins with, and some twenty more.
@@ -32,13 +35,18 @@ fn by_a_process_with_few_files(test: &str, fake: &Arc<Fake>) -> Results {
         .stdin(Stdio::null())
         .output()
         .unwrap();
+    told(&ran)
+}
+
+/// The results that a process told.
+fn told(ran: &Output) -> Results {
     let out = String::from_utf8_lossy(&ran.stdout);
     let results = out.lines().find_map(|line| line.split_once(RESULTS));
     let (_, results) = results.unwrap_or_else(|| panic!("{out}{}", String::from_utf8_lossy(&ran.stderr)));
     serde_json::from_str(results).unwrap()
 }
 
-/// What is to be loaded, where this is the process with few files.
+/// What is to be loaded, where this is the limited process.
 fn given() -> Option<RunningTarget> {
     Some(RunningTarget {
         url: std::env::var(TARGET).ok()?,
@@ -118,4 +126,40 @@ fn connections_that_could_not_be_opened_are_no_proof_that_more_would_not_help() 
     let lacking: Vec<_> = results.runs.iter().filter(is_lacking).collect();
     assert!(!lacking.is_empty(), "{:?}", results.runs);
     assert!(lacking.iter().all(|run| run.generator_limit.is_some()), "{lacking:?}");
+}
+
+/// For so long a process is held up, in milliseconds.
+const HELD: u64 = 600;
+
+#[test]
+fn a_generator_that_is_held_up_says_that_it_sent_late() {
+    if let Some(target) = given() {
+        let plan = Plan { timeout: Duration::from_secs(10), ..plan(200.0, Duration::from_secs(4)) };
+        return tell(&run(&options_for(target, vec![plan]), &mut std::io::stderr()).unwrap());
+    }
+    let fake = Fake::start(true);
+    let test = "limits::a_generator_that_is_held_up_says_that_it_sent_late";
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture", "--test-threads", "1"])
+        .env(TARGET, fake.url())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains(" s left")), "it runs");
+    let process = Pid::from_child(&child);
+    kill_process(process, Signal::STOP).unwrap();
+    std::thread::sleep(Duration::from_millis(HELD));
+    kill_process(process, Signal::CONT).unwrap();
+    let results = told(&child.wait_with_output().unwrap());
+    let run = &results.runs[0];
+    // Requests that should have been sent meanwhile waited, and nobody calls that the provider's doing.
+    assert!(run.latency.max_ms >= Some(0.9 * HELD as f64), "{:?}", run.latency);
+    let limit = run.generator_limit.as_ref().unwrap();
+    assert!(limit.contains("ms late at worst"), "{limit}");
+    assert_ne!(report::of_run(run), report::PASS);
+    let page = report::markdown(&results, None);
+    assert!(page.contains("so that the provider's is not known: it sent"), "{page}");
 }

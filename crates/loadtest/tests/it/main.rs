@@ -9,6 +9,7 @@
 
 mod agents;
 mod client;
+mod course;
 mod day;
 mod executor;
 mod fake;
@@ -16,8 +17,10 @@ mod faults;
 mod gate;
 mod honesty;
 mod keycloak;
+mod killed;
 mod limits;
 mod measure;
+mod metrics;
 mod opaque;
 mod own;
 mod replay;
@@ -25,6 +28,7 @@ mod restore;
 mod scenario;
 mod seed;
 mod soak;
+mod target;
 mod tls;
 mod transport;
 mod unfit;

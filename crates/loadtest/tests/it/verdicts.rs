@@ -80,6 +80,17 @@ fn a_third_that_is_reset_passes_no_run() {
 }
 
 #[test]
+fn thresholds_alone_are_for_who_means_them_and_are_no_clean_pass() {
+    let lenient = || "p50_ms<10000".parse::<Rule>().unwrap();
+    let of = |thresholds| Plan { thresholds, ..plan(300.0, Duration::from_secs(1)) };
+    let reset = |number: u64| if number % 3 == 0 { Fate::Reset } else { Fate::Right };
+    let (added, _) = load(of(Rule::with_usual([lenient()])), reset);
+    let (alone, _) = load(of(vec![lenient()]), reset);
+    assert_eq!((added.passed(), alone.passed()), (false, true), "{:?}", alone.runs[0].thresholds);
+    assert_eq!(report::of_run(&alone.runs[0]), report::WARN, "failures are told all the same");
+}
+
+#[test]
 fn what_was_not_measured_passes_no_threshold() {
     let thresholds = rules(&["server_cpu_us_per_request<1000", "p99_ms<1000"]);
     let plan = Plan { thresholds, ..plan(50.0, Duration::from_secs(1)) };

@@ -98,6 +98,18 @@ fn every_proof_against_an_attack_exists() {
     }
 }
 
+#[test]
+fn every_test_of_the_load_tests_exists() {
+    let tests = read("docs/development/load-test-tests.md");
+    let rows = rows(&tests);
+    assert!(rows.len() > 20, "the table was not read");
+    for row in rows {
+        let [what, _, tests] = row[..] else { panic!("a row has {} cells: {row:?}", row.len()) };
+        assert!(quoted(tests).count() > 1, "{what} names no test");
+        assert_eq!(missing(tests), Vec::<String>::new(), "{what}");
+    }
+}
+
 /// Numbers behind `RFC ` in a text.
 fn rfcs(text: &str) -> impl Iterator<Item = &str> {
     text.split("RFC ")

@@ -2,21 +2,44 @@
 
 use std::sync::Arc;
 
+use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
 use serde_json::{Value, json};
 
 use super::tokens::TEST_KEY;
 use super::{Fake, Fault, login_api, reply};
 
-pub(super) async fn strictness(State(fake): State<Arc<Fake>>) -> Response {
+/// The name of an issuer that has a path.
+pub(super) const ISSUER: &str = "t";
+
+/// What is below an issuer's part of the admin API.
+pub(super) fn routes() -> Router<Arc<Fake>> {
+    Router::new()
+        .route("/settings/introspection-validation", get(strictness).put(strict))
+        .route("/settings", get(settings).patch(change_settings))
+        .route("/settings/revocation-shards", get(shards).put(set_shards))
+        .route("/test/signing-key", get(signing_key))
+        .route("/{*call}", post(admin))
+}
+
+/// The issuers, where one has a path.
+pub(super) async fn issuers(State(fake): State<Arc<Fake>>) -> Response {
+    reply(&json!({ "issuers": [
+        { "id": "default", "url": format!("http://{}", fake.address) },
+        { "id": ISSUER, "url": fake.url() },
+    ] }))
+}
+
+async fn strictness(State(fake): State<Arc<Fake>>) -> Response {
     reply(&json!({ "strictValidation": fake.data.lock().unwrap().strict }))
 }
 
-pub(super) async fn settings(State(fake): State<Arc<Fake>>) -> Response {
+async fn settings(State(fake): State<Arc<Fake>>) -> Response {
     let mut data = fake.data.lock().unwrap();
     if data.busy > 0 {
         data.busy -= 1;
@@ -25,32 +48,32 @@ pub(super) async fn settings(State(fake): State<Arc<Fake>>) -> Response {
     reply(&json!({ "settings": { "lifetimes": { "code": data.code_lifetime } } }))
 }
 
-pub(super) async fn change_settings(State(fake): State<Arc<Fake>>, body: String) -> Response {
+async fn change_settings(State(fake): State<Arc<Fake>>, body: String) -> Response {
     let settings: Value = serde_json::from_str(&body).unwrap();
     fake.data.lock().unwrap().code_lifetime = settings["lifetimes"]["code"].as_u64().unwrap();
     reply(&settings)
 }
 
-pub(super) async fn strict(State(fake): State<Arc<Fake>>, body: String) -> Response {
+async fn strict(State(fake): State<Arc<Fake>>, body: String) -> Response {
     let settings: Value = serde_json::from_str(&body).unwrap();
     fake.data.lock().unwrap().strict = settings["strictValidation"].as_bool().unwrap();
     reply(&settings)
 }
 
-pub(super) async fn shards(State(fake): State<Arc<Fake>>) -> Response {
+async fn shards(State(fake): State<Arc<Fake>>) -> Response {
     match fake.shards().last() {
         Some(shards) => reply(&json!({ "shards": shards })),
         None => StatusCode::NOT_FOUND.into_response(),
     }
 }
 
-pub(super) async fn set_shards(State(fake): State<Arc<Fake>>, body: String) -> Response {
+async fn set_shards(State(fake): State<Arc<Fake>>, body: String) -> Response {
     let wanted: Value = serde_json::from_str(&body).unwrap();
     fake.set_shards(wanted["shards"].as_u64().unwrap());
     reply(&wanted)
 }
 
-pub(super) async fn signing_key(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> Response {
+async fn signing_key(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> Response {
     if fake.has(Fault::NoTestEndpoints) {
         return (StatusCode::FORBIDDEN, r#"{"error":"access_denied"}"#).into_response();
     }
@@ -58,7 +81,7 @@ pub(super) async fn signing_key(State(fake): State<Arc<Fake>>, headers: HeaderMa
     reply(&json!({ "kid": TEST_KEY.kid(), "privatePEM": TEST_KEY.to_pkcs8_pem().unwrap().expose() }))
 }
 
-pub(super) async fn admin(
+async fn admin(
     State(fake): State<Arc<Fake>>,
     Path(call): Path<String>,
     headers: HeaderMap,

@@ -64,6 +64,8 @@ pub(crate) enum Fault {
     Leaks,
     /// UserInfo takes a millisecond of processor time more.
     Spins,
+    /// Does not end with whoever started it.
+    Stays,
     /// Announces these grants.
     Grants(&'static [&'static str]),
 }

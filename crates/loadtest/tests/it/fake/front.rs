@@ -27,6 +27,8 @@ pub(crate) enum Fate {
     Refused,
     /// It is answered with 429.
     Limited,
+    /// It is answered with 404.
+    Missing,
     /// The answer comes twice.
     Twice,
     /// An answer comes 20 ms after the answer.
@@ -208,6 +210,7 @@ fn play(fate: Fate, client: &mut TcpStream, answer: &[u8], answers: &dyn Fn()) -
         }
         Fate::Refused => send(client, refuse("503 Service Unavailable").as_bytes())?,
         Fate::Limited => send(client, refuse("429 Too Many Requests").as_bytes())?,
+        Fate::Missing => send(client, refuse("404 Not Found").as_bytes())?,
         Fate::Twice => send(client, &[answer, answer].concat())?,
         Fate::Stray => {
             send(client, answer)?;

@@ -9,7 +9,7 @@ use axum::Router;
 use axum::routing::get;
 use symbolon_loadtest::clock;
 
-use super::{Fake, Fault};
+use super::{Fake, Fault, Whereabouts};
 
 /// Says how it is to waste; set where this process is such a program.
 const WASTES: &str = "SYMBOLON_TEST_FAKE_WASTES";
@@ -17,16 +17,24 @@ const WASTES: &str = "SYMBOLON_TEST_FAKE_WASTES";
 const LEAKED: usize = 128 << 10;
 /// What a request spins.
 const SPUN: Duration = Duration::from_millis(1);
+/// How long one that stays does so at most: a test that fails leaves nothing for good.
+const STAYS: Duration = Duration::from_secs(60);
 
-/// A program in this directory that serves as `symbolon serve` does, with this fault: none, that it leaks, or that it spins.
+/// A program in this directory that serves as `symbolon serve` does, with this fault: none, that it leaks, that it spins, or
+/// that it stays.
 pub(crate) fn program(directory: &Path, fault: Fault) -> PathBuf {
     let name = format!("{fault:?}");
-    let path = directory.join(&name);
     let test = "fake::process::a_program_serves_until_whoever_started_it_is_gone";
+    script((directory, &name), &format!("{WASTES}={name}"), test)
+}
+
+/// A program of this name in a directory, which runs this test alone, with this in its environment.
+pub(crate) fn script((directory, name): (&Path, &str), environment: &str, test: &str) -> PathBuf {
+    let path = directory.join(name);
     let tests = std::env::current_exe().unwrap();
     let tests = tests.to_str().unwrap();
     let script = format!(
-        "#!/bin/sh\nexport {WASTES}={name}\nexec '{tests}' --exact {test} --nocapture --test-threads 1\n"
+        "#!/bin/sh\nexport {environment}\nexec '{tests}' --exact {test} --nocapture --test-threads 1\n"
     );
     // Written by another process: a file that this one has open cannot be run, nor while a child that is just being started
     // has it open.
@@ -50,10 +58,11 @@ pub(super) fn waste(fake: &Fake) {
     }
 }
 
-/// Serves until standard input ends, which it does with whoever started this.
+/// Serves until standard input ends, which it does with whoever started this; one that stays, for a while longer.
 fn serve(fault: &str) -> ! {
-    let fake = Fake::start_behind(true, &std::env::var("SYMBOLON_ADMIN_SECRET").unwrap(), None);
-    let faults = [Fault::None, Fault::Leaks, Fault::Spins];
+    let secret = std::env::var("SYMBOLON_ADMIN_SECRET").unwrap();
+    let fake = Fake::start_at(true, &secret, Whereabouts::default());
+    let faults = [Fault::None, Fault::Leaks, Fault::Spins, Fault::Stays];
     fake.set_fault(faults.into_iter().find(|known| format!("{known:?}") == fault).unwrap());
     let management =
         std::net::TcpListener::bind(std::env::var("SYMBOLON_MANAGEMENT_LISTEN").unwrap()).unwrap();
@@ -69,6 +78,9 @@ fn serve(fault: &str) -> ! {
     });
     println!("listening on {}", fake.url());
     std::io::copy(&mut std::io::stdin(), &mut std::io::sink()).unwrap();
+    if fake.has(Fault::Stays) {
+        std::thread::sleep(STAYS);
+    }
     std::process::exit(0)
 }
 

@@ -2,11 +2,11 @@
 // forgotten password to the new one, invitations, and a changed address.
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
-import { NAMED, authorizationUrl, create, serve, set, somebody } from "../pages/application.js";
+import { authorizationUrl, create, set, somebody } from "../pages/application.js";
 import { visits } from "../pages/look.js";
 import { codeIn, linkIn } from "../pages/mailbox.js";
-import { startProvider } from "../pages/provider.js";
-import { fill, isIn, launch, outcome, signIn } from "../pages/visitor.js";
+import { start } from "../pages/own-provider.js";
+import { fill, isIn, isRefused, openContext, outcome, signIn } from "../pages/visitor.js";
 
 const PASSWORD = "the first password of theirs";
 const TRIES = 5;
@@ -17,28 +17,17 @@ const BY_LINK = ["password", "magic_link"];
 let browser;
 let provider;
 let site;
+let stop;
 before(async () => {
-  [browser, provider] = [await launch(), await startProvider()];
-  site = await serve(provider);
-  await set({ branding: NAMED }, provider);
+  ({ browser, provider, site, stop } = await start());
 });
-after(async () => {
-  await browser?.close();
-  site?.close();
-  await provider?.stop();
-});
+after(() => stop?.());
 
 const scene = { browser: () => browser, provider: () => provider };
 const told = [400, 403, 409, 410, 429];
 const atLogin = (page) => page.goto(authorizationUrl(site, { prompt: "login" }));
 /** Six digits that are not those. */
 const other = (code) => String((Number(code) + 1) % 1_000_000).padStart(6, "0");
-
-/** Sends a form that is refused, with a reason on the page. */
-async function isRefused(page, button) {
-  await page.click(button);
-  await page.waitForSelector("[role=alert]");
-}
 
 visits(
   "registering with the mailed code",
@@ -85,7 +74,7 @@ visits(
     await page.click("#continue");
     await page.waitForSelector("form#mailed-code");
     const link = await provider.mailTo(email, linkIn);
-    const elsewhere = await browser.newContext({ locale, reducedMotion: "reduce" });
+    const elsewhere = await openContext(browser, { locale, reducedMotion: "reduce" });
     try {
       const stranger = await elsewhere.newPage();
       await stranger.goto(link);
@@ -155,7 +144,7 @@ visits(
     const link = await provider.mailTo(email, linkIn);
     await opened.goto(link);
     await see("magic-link", opened);
-    const elsewhere = await browser.newContext({ locale, reducedMotion: "reduce" });
+    const elsewhere = await openContext(browser, { locale, reducedMotion: "reduce" });
     try {
       const stranger = await elsewhere.newPage();
       await stranger.goto(link);

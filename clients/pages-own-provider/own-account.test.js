@@ -3,27 +3,22 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before } from "node:test";
-import { NAMED, authorizationUrl, serve, set, somebody } from "../pages/application.js";
+import { authorizationUrl, somebody } from "../pages/application.js";
 import { withFingerprint } from "../pages/device.js";
 import { visits } from "../pages/look.js";
-import { startProvider } from "../pages/provider.js";
-import { isIn, launch, signIn } from "../pages/visitor.js";
+import { start } from "../pages/own-provider.js";
+import { isIn, isRefused, openContext, signIn } from "../pages/visitor.js";
 
 const PHONE = "Mozilla/5.0 (Linux; Android 16; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Mobile Safari/537.36";
 
 let browser;
 let provider;
 let site;
+let stop;
 before(async () => {
-  [browser, provider] = [await launch(), await startProvider()];
-  site = await serve(provider);
-  await set({ self_deletion: true, branding: NAMED }, provider);
+  ({ browser, provider, site, stop } = await start({ settings: { self_deletion: true } }));
 });
-after(async () => {
-  await browser?.close();
-  site?.close();
-  await provider?.stop();
-});
+after(() => stop?.());
 
 const scene = { browser: () => browser, provider: () => provider };
 const told = [400, 403];
@@ -63,7 +58,7 @@ visits(
   scene,
   async ({ page, see, locale, hasScripts }) => {
     const user = await somebody("sessions", locale, provider);
-    const phone = await browser.newContext({ userAgent: PHONE, locale, javaScriptEnabled: hasScripts });
+    const phone = await openContext(browser, { userAgent: PHONE, locale, javaScriptEnabled: hasScripts });
     try {
       const other = await phone.newPage();
       await at(other, "", user);
@@ -119,8 +114,7 @@ visits(
     await see("account-data-with-password");
     await page.fill("#password", "not the password");
     await page.check("input[name=confirm]");
-    await page.click("#delete-account");
-    await page.waitForSelector("#notice[role=alert]");
+    await isRefused(page, "#delete-account");
     await see("account-data-refused");
     await page.fill("#password", user.password);
     await page.check("input[name=confirm]");

@@ -1,5 +1,5 @@
-// Every page that needs no mailbox in headless Chromium, in its twelve shapes, four of them by axe-core's rules, under branding at its
-// bounds; and how much the sign-in page weighs, and how soon it is there.
+// Every page that needs no mailbox in headless Chromium, in its twelve shapes, under branding at its bounds; and how much the sign-in page
+// weighs, and how soon it is there.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";

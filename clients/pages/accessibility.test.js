@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { NAMED, authorizationUrl, fixtures, putLogo, serve, set } from "./application.js";
 import { visits } from "./look.js";
-import { isRefused, launch, openContext, signIn, submit } from "./visitor.js";
+import { isIn, isRefused, launch, openContext, outcome, signIn, submit } from "./visitor.js";
 
 // Pictures are of the pages as they come.
 const IS_BRANDED = !process.env.SYMBOLON_PICTURES_TO;
@@ -92,6 +92,9 @@ async function strangersPages({ page, see, hasScripts }) {
   await see("mailed-code-refused");
   await page.goto(`${base_url}/authorize?client_id=nobody&response_type=code`);
   await see("error");
+  await page.goto(`${base_url}/`);
+  await page.waitForSelector("#discovery");
+  await see("root");
 }
 
 const ACCOUNT = ["", "profile", "email", "password", "security", "security/generator", "security/passkey"];
@@ -114,8 +117,26 @@ async function personsPages({ page, see }) {
   await see("signed-out");
 }
 
+/** An answer that a form brings to the application: by itself where scripts run, which is held back for a look. */
+async function formsPage({ page, see, hasScripts }) {
+  await page.goto(authorizationUrl(site));
+  await signIn(page, fixtures.user);
+  await isIn(page);
+  await page.route(/\/form-post/, (route) => route.abort());
+  await page.goto(authorizationUrl(site, { response_mode: "form_post" }));
+  await page.waitForSelector("form#form-post");
+  await see("form-post");
+  await page.click("form#form-post button");
+  assert.equal(await outcome(page), "signed-in");
+  if (!hasScripts) return;
+  await page.unrouteAll();
+  await page.goto(authorizationUrl(site, { response_mode: "form_post" }), { waitUntil: "commit" });
+  assert.equal(await outcome(page), "signed-in", "nobody has pressed the button");
+}
+
 visits("a stranger's pages", scene, strangersPages, { told });
 visits("a person's pages", scene, personsPages, { told });
+visits("an answer by a form", scene, formsPage);
 
 // What comes over the wire, headers among it: files compressed, the page itself not, because it holds secrets whose length would show.
 test("the sign-in page and its files take few bytes on the wire", async (t) => {

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { authorizationUrl, change, createUser, serve } from "../pages/application.js";
-import { startProvider } from "../pages/provider.js";
-import { fill, goOn, launch, outcome, signIn, totp, visiting } from "../pages/visitor.js";
+import { start } from "../pages/own-provider.js";
+import { fill, goOn, outcome, signIn, totp, visiting } from "../pages/visitor.js";
 
 const USER = { email: "late@example.com", password: "it was left open for an hour" };
 const CAREFUL = { email: "careful@example.com", password: "two factors are better" };
@@ -16,16 +16,12 @@ const SECONDS = { [JUST_IN_TIME]: 570, [LATE]: 3_600, [VERY_LATE]: 3_600 };
 let browser;
 let provider;
 let site;
+let stop;
 before(async () => {
-  [browser, provider] = [await launch(), await startProvider()];
-  site = await serve(provider);
+  ({ browser, provider, site, stop } = await start());
   for (const user of [USER, CAREFUL]) await createUser({ ...user, email_verified: true }, provider);
 });
-after(async () => {
-  await browser?.close();
-  site?.close();
-  await provider?.stop();
-});
+after(() => stop?.());
 
 /** The time passes for everybody at once, as soon as everybody waits for it. */
 class Tide {

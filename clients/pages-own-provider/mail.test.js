@@ -1,12 +1,12 @@
 // What leads in by mail, in headless Chromium with a mailbox: registration to the end, codes and links at the sign-in page, a
-// forgotten password to the new one, invitations, and a changed address.
+// forgotten password to the new one, invitations, and a changed address or a first one.
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
-import { NAMED, authorizationUrl, create, serve, set, somebody } from "../pages/application.js";
+import { authorizationUrl, create, createUser, set, somebody } from "../pages/application.js";
 import { visits } from "../pages/look.js";
 import { codeIn, linkIn } from "../pages/mailbox.js";
-import { startProvider } from "../pages/provider.js";
-import { fill, isIn, launch, outcome, signIn } from "../pages/visitor.js";
+import { start } from "../pages/own-provider.js";
+import { fill, isIn, isRefused, openContext, outcome, signIn } from "../pages/visitor.js";
 
 const PASSWORD = "the first password of theirs";
 const TRIES = 5;
@@ -17,16 +17,11 @@ const BY_LINK = ["password", "magic_link"];
 let browser;
 let provider;
 let site;
+let stop;
 before(async () => {
-  [browser, provider] = [await launch(), await startProvider()];
-  site = await serve(provider);
-  await set({ branding: NAMED }, provider);
+  ({ browser, provider, site, stop } = await start());
 });
-after(async () => {
-  await browser?.close();
-  site?.close();
-  await provider?.stop();
-});
+after(() => stop?.());
 
 const scene = { browser: () => browser, provider: () => provider };
 const told = [400, 403, 409, 410, 429];
@@ -34,10 +29,10 @@ const atLogin = (page) => page.goto(authorizationUrl(site, { prompt: "login" }))
 /** Six digits that are not those. */
 const other = (code) => String((Number(code) + 1) % 1_000_000).padStart(6, "0");
 
-/** Sends a form that is refused, with a reason on the page. */
-async function isRefused(page, button) {
-  await page.click(button);
-  await page.waitForSelector("[role=alert]");
+/** Types an address that is none, which a browser lets pass that does not check it. */
+async function typeWrongAddress(page, form) {
+  await page.$eval(form, (element) => (element.noValidate = true));
+  await page.fill("#email", "nobody.example.com");
 }
 
 visits(
@@ -75,6 +70,64 @@ visits(
 );
 
 visits(
+  "what a registration must have is checked",
+  scene,
+  async ({ page, see, seeAgain, locale }) => {
+    const team = { name: "team", type: "string", required: true, unique: true, pattern: "[a-z]+", writable_by: ["person", "administrator"] };
+    await set({ registration: "open", sign_in_methods: BY_CODE, attributes: [team] }, provider);
+    try {
+      const [email, taken] = [`checked-${locale}@example.com`, `of${locale}`];
+      await createUser({ email: `first-${locale}@example.com`, attributes: { team: taken } }, provider);
+      await page.goto(`${provider.base_url}/register`);
+      await page.fill("#attribute-team", "red");
+      await typeWrongAddress(page, "form#register");
+      await isRefused(page, "#continue");
+      await see("register-email-refused");
+      await page.fill("#email", email);
+      await page.fill("#attribute-team", "RED");
+      await isRefused(page, "#continue");
+      await seeAgain("register-field-refused");
+      await page.fill("#attribute-team", taken);
+      await page.click("#continue");
+      await page.waitForSelector("form#mailed-code");
+      await page.fill("#code", await provider.mailTo(email, codeIn));
+      await page.fill("#password", PASSWORD);
+      await page.click("#confirm");
+      await page.waitForSelector("#form-error ~ form#register");
+      await seeAgain("register-value-taken");
+    } finally {
+      await set({ attributes: null }, provider);
+    }
+  },
+  { told },
+);
+
+visits(
+  "an address that has got an account meanwhile opens no other",
+  scene,
+  async ({ page, see, locale }) => {
+    await set({ registration: "open", sign_in_methods: BY_CODE }, provider);
+    const email = `meanwhile-${locale}@example.com`;
+    await atLogin(page);
+    await page.click("#register");
+    await page.fill("#email", email);
+    await page.click("#continue");
+    await page.waitForSelector("form#mailed-code");
+    const code = await provider.mailTo(email, codeIn);
+    const user = await somebody("meanwhile", locale, provider);
+    await page.fill("#code", code);
+    await page.fill("#password", PASSWORD);
+    await page.click("#confirm");
+    await page.waitForSelector("#notice");
+    await see("account-exists");
+    await page.click("#onward");
+    await signIn(page, user);
+    await isIn(page);
+  },
+  { told },
+);
+
+visits(
   "registering with the mailed link, without a password",
   scene,
   async ({ page, context, see, seeAgain, locale }) => {
@@ -85,7 +138,7 @@ visits(
     await page.click("#continue");
     await page.waitForSelector("form#mailed-code");
     const link = await provider.mailTo(email, linkIn);
-    const elsewhere = await browser.newContext({ locale, reducedMotion: "reduce" });
+    const elsewhere = await openContext(browser, { locale, reducedMotion: "reduce" });
     try {
       const stranger = await elsewhere.newPage();
       await stranger.goto(link);
@@ -155,7 +208,7 @@ visits(
     const link = await provider.mailTo(email, linkIn);
     await opened.goto(link);
     await see("magic-link", opened);
-    const elsewhere = await browser.newContext({ locale, reducedMotion: "reduce" });
+    const elsewhere = await openContext(browser, { locale, reducedMotion: "reduce" });
     try {
       const stranger = await elsewhere.newPage();
       await stranger.goto(link);
@@ -240,6 +293,9 @@ visits(
     await signIn(page, user);
     await page.click("#change-email");
     await page.waitForSelector("form#change-email");
+    await typeWrongAddress(page, "form#change-email");
+    await isRefused(page, "#change");
+    await see("email-change-refused");
     await page.fill("#email", email);
     await page.click("#change");
     await page.waitForSelector("form#mailed-code");
@@ -252,6 +308,32 @@ visits(
     assert.equal(await page.textContent("#email"), email);
   },
   { told },
+);
+
+visits(
+  "an account without an address gets one",
+  scene,
+  async ({ page, see, seeAgain, locale }) => {
+    const [name, email] = [`nameless-${locale}`, `named-${locale}@example.com`];
+    await createUser({ preferred_username: name, name: "Ann Smith", password: PASSWORD }, provider);
+    await page.goto(`${provider.base_url}/account/profile`);
+    await signIn(page, { email: name, password: PASSWORD });
+    await page.waitForSelector("#add-email");
+    await see("account-profile-without-address");
+    await page.click("#add-email");
+    await page.waitForSelector("form#change-email");
+    assert.equal(await page.locator("#present").count(), 0, "there is none that could be named");
+    await seeAgain("email-first");
+    await page.fill("#email", email);
+    await page.click("#change");
+    await page.waitForSelector("form#mailed-code");
+    await page.fill("#code", await provider.mailTo(email, codeIn));
+    await page.click("#confirm");
+    await page.waitForSelector("#notice");
+    await page.goto(`${provider.base_url}/account/profile`);
+    assert.equal(await page.textContent("#email"), email);
+  },
+  { told, needs: "looks" },
 );
 
 visits(

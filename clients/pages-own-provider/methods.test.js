@@ -2,30 +2,35 @@
 // not wanted now; and one that the provider has forgotten.
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
-import { NAMED, authorizationUrl, remove, serve, set, somebody } from "../pages/application.js";
+import { authorizationUrl, remove, set, somebody } from "../pages/application.js";
 import { withFingerprint } from "../pages/device.js";
 import { visits } from "../pages/look.js";
 import { codeIn } from "../pages/mailbox.js";
-import { startProvider } from "../pages/provider.js";
-import { fill, isIn, launch, signIn } from "../pages/visitor.js";
+import { start } from "../pages/own-provider.js";
+import { eventually } from "../pages/patience.js";
+import { fill, isIn, signIn } from "../pages/visitor.js";
 
 let browser;
 let provider;
 let site;
+let stop;
 before(async () => {
-  [browser, provider] = [await launch(), await startProvider()];
-  site = await serve(provider);
-  await set({ branding: NAMED }, provider);
+  ({ browser, provider, site, stop } = await start());
 });
-after(async () => {
-  await browser?.close();
-  site?.close();
-  await provider?.stop();
-});
+after(() => stop?.());
 
 const scene = { browser: () => browser, provider: () => provider };
 const told = [400, 403];
 const atLogin = (page) => page.goto(authorizationUrl(site, { prompt: "login" }));
+
+/** Signs in with a code that is sent from the page. */
+async function byMailedCode(page, { email }) {
+  await page.click("#send-code");
+  await page.waitForSelector("form#email-code");
+  await page.fill("#code", await provider.mailTo(email, codeIn));
+  await page.click("#confirm");
+  await isIn(page);
+}
 
 /** Adds a passkey on the account page, and not on that which offers one after the password. */
 async function addPasskey(page, user, see = () => {}) {
@@ -70,11 +75,7 @@ visits(
     await page.click("#other-name");
     await page.fill("#username", user.email);
     await page.click("#next");
-    await page.click("#send-code");
-    await page.waitForSelector("form#email-code");
-    await page.fill("#code", await provider.mailTo(user.email, codeIn));
-    await page.click("#confirm");
-    await isIn(page);
+    await byMailedCode(page, user);
   },
   { told },
 );
@@ -89,11 +90,7 @@ visits(
     assert.equal(await page.locator("#password").count(), 0);
     await see("sign-in-by-mail");
     await page.fill("#username", user.email);
-    await page.click("#send-code");
-    await page.waitForSelector("form#email-code");
-    await page.fill("#code", await provider.mailTo(user.email, codeIn));
-    await page.click("#confirm");
-    await isIn(page);
+    await byMailedCode(page, user);
   },
   { told },
 );
@@ -139,9 +136,7 @@ visits(
     await page.waitForSelector("#login-error");
     await see("sign-in-passkey-unknown");
     // PublicKeyCredential.signalUnknownCredential (WebAuthn Level 3, 5.1.10.2).
-    const end = Date.now() + 5_000;
-    while ((await device.credentials()).length > 0 && Date.now() < end) await page.waitForTimeout(50);
-    assert.deepEqual(await device.credentials(), []);
+    await eventually("a device that has forgotten the passkey", async () => (await device.credentials()).length === 0);
     await signIn(page, user);
     await isIn(page);
   },

@@ -2,10 +2,10 @@
 // somebody whom no account knows, connecting and disconnecting on the account page, and a provider that is away.
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
-import { NAMED, authorizationUrl, create, createUser, serve, set } from "../pages/application.js";
+import { authorizationUrl, create, createUser, set } from "../pages/application.js";
 import { visits } from "../pages/look.js";
-import { startProvider } from "../pages/provider.js";
-import { fill, isIn, launch, signIn } from "../pages/visitor.js";
+import { start } from "../pages/own-provider.js";
+import { fill, isIn, signIn } from "../pages/visitor.js";
 
 const PASSWORD = "the same password at both of them";
 // The same issuer by several ids.
@@ -18,13 +18,15 @@ const PROVIDERS = {
 let browser;
 let provider;
 let site;
+let stop;
 before(async () => {
-  [browser, provider] = [await launch(), await startProvider({ environment: { SYMBOLON_OUTBOUND_ALLOW_PRIVATE: "true" } })];
-  site = await serve(provider);
+  ({ browser, provider, site, stop } = await start({
+    // Without ways by mail, a provider may be the only way in.
+    settings: { sign_in_methods: ["password", "passkey"] },
+    environment: { SYMBOLON_OUTBOUND_ALLOW_PRIVATE: "true" },
+  }));
   const issuer = `${provider.base_url}/acme`;
   await create("/issuers", { id: "acme", url: issuer }, provider);
-  // Without ways by mail, a provider may be the only way in.
-  await set({ sign_in_methods: ["password", "passkey"], branding: NAMED }, provider);
   for (const [id, more] of Object.entries(PROVIDERS)) {
     const members = {
       client_name: "The other side",
@@ -39,11 +41,7 @@ before(async () => {
   const away = { id: "away", name: "Nobody", issuer: "http://127.0.0.1:9/", client_id: "us", client_secret: "a secret" };
   await create("/identity-providers", away, provider);
 });
-after(async () => {
-  await browser?.close();
-  site?.close();
-  await provider?.stop();
-});
+after(() => stop?.());
 
 const scene = { browser: () => browser, provider: () => provider };
 const told = [400, 403, 409, 502, 503];

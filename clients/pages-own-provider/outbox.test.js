@@ -1,20 +1,16 @@
 // The outbox of development mode, in headless Chromium: it is empty, shows what would be sent, and its links lead on.
 import { after, before } from "node:test";
-import { NAMED, set } from "../pages/application.js";
 import { visits } from "../pages/look.js";
-import { startProvider } from "../pages/provider.js";
-import { launch } from "../pages/visitor.js";
+import { start } from "../pages/own-provider.js";
+import { eventually } from "../pages/patience.js";
 
 let browser;
 let provider;
+let stop;
 before(async () => {
-  [browser, provider] = [await launch(), await startProvider({ isInDevelopment: true })];
-  await set({ branding: NAMED }, provider);
+  ({ browser, provider, stop } = await start({ isInDevelopment: true }));
 });
-after(async () => {
-  await browser?.close();
-  await provider?.stop();
-});
+after(() => stop?.());
 
 const scene = { browser: () => browser, provider: () => provider };
 
@@ -39,11 +35,10 @@ visits("somebody registers with what the outbox shows", scene, async ({ page, co
   await page.click("#continue");
   await page.waitForSelector("form#mailed-code");
   const mail = outbox.locator("section.mail").filter({ hasText: email });
-  const end = Date.now() + 20_000;
-  while ((await mail.count()) === 0 && Date.now() < end) {
-    await outbox.waitForTimeout(100);
+  await eventually("a mail in the outbox", async () => {
     await outbox.reload();
-  }
+    return mail.count();
+  });
   await see("outbox", outbox);
   await mail.first().locator("pre a").first().click();
   await outbox.waitForSelector("form#mailed-code");

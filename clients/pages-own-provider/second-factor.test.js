@@ -2,12 +2,12 @@
 // asked for at sign-in, remembered; recovery codes; a new password with one; and a passkey as the second factor.
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
-import { NAMED, authorizationUrl, change, serve, set, somebody } from "../pages/application.js";
+import { authorizationUrl, change, serve, set, somebody } from "../pages/application.js";
 import { withFingerprint } from "../pages/device.js";
 import { visits } from "../pages/look.js";
 import { linkIn } from "../pages/mailbox.js";
-import { startProvider } from "../pages/provider.js";
-import { isIn, launch, signIn, totp } from "../pages/visitor.js";
+import { start } from "../pages/own-provider.js";
+import { fill, isIn, isRefused, signIn, submit, totp } from "../pages/visitor.js";
 
 // Of its codes each is taken once, and none that is older than one that was.
 const UNTIL_THE_NEXT_CODE = 60;
@@ -15,32 +15,26 @@ const UNTIL_THE_NEXT_CODE = 60;
 let browser;
 let provider;
 let site;
+let stop;
+// An application that needs two factors.
 let careful;
 before(async () => {
-  [browser, provider] = [await launch(), await startProvider()];
-  [site, careful] = [await serve(provider), await serve(provider)];
+  ({ browser, provider, site, stop } = await start());
+  careful = await serve(provider);
   await change(`/clients/${careful.client.client_id}`, { settings: { second_factor: "required" } }, provider);
-  await set({ branding: NAMED }, provider);
 });
 after(async () => {
-  await browser?.close();
-  site?.close();
   careful?.close();
-  await provider?.stop();
+  await stop?.();
 });
 
 const scene = { browser: () => browser, provider: () => provider };
 const told = [400, 403];
 
-async function isRefused(page) {
-  await page.click("#confirm");
-  await page.waitForSelector("[role=alert]");
-}
-
 /** Types the code that the generator shows at the provider's time. */
 async function confirm(page, secret) {
   await page.fill("#code", totp(secret, provider.now()));
-  await page.click("#confirm");
+  await submit(page, "#confirm");
 }
 
 /** The codes on the page that shows them once. */
@@ -78,7 +72,7 @@ visits(
     await page.click("#set-up-generator");
     const secret = await page.locator("#secret").textContent();
     await page.fill("#code", "000000");
-    await isRefused(page);
+    await isRefused(page, "#confirm");
     await seeAgain("account-generator-refused");
     assert.equal(await page.locator("#secret").textContent(), secret, "the QR code is still right");
     await confirm(page, secret);
@@ -93,7 +87,7 @@ visits(
     await atSecond(page, user);
     await see("second-factor");
     await page.fill("#code", "000000");
-    await isRefused(page);
+    await isRefused(page, "#confirm");
     await seeAgain("second-factor-refused");
     await confirm(page, secret);
     await isIn(page);
@@ -109,7 +103,7 @@ async function useCodes({ page, seeAgain }, user, codes) {
   await isIn(page);
   await atSecond(page, user);
   await page.fill("#code", codes[0]);
-  await isRefused(page);
+  await isRefused(page, "#confirm");
   await page.fill("#code", codes[1]);
   await page.click("#confirm");
   await isIn(page);
@@ -121,7 +115,7 @@ async function useCodes({ page, seeAgain }, user, codes) {
   await seeAgain("recovery-codes-anew");
   await atSecond(page, user);
   await page.fill("#code", codes[2]);
-  await isRefused(page);
+  await isRefused(page, "#confirm");
   await page.fill("#code", fresh);
   await page.click("#confirm");
   await isIn(page);
@@ -138,8 +132,7 @@ async function reset({ page, see, seeAgain }, { email }, { secret, password }) {
   await see("reset-password-with-code");
   await page.fill("#password", password);
   await page.fill("#code", "000000");
-  await page.click("#set");
-  await page.waitForSelector("[role=alert]");
+  await isRefused(page, "#set");
   await seeAgain("reset-password-code-refused");
   await page.fill("#password", password);
   await page.fill("#code", totp(secret, provider.now()));
@@ -191,7 +184,7 @@ visits(
     await see("second-factor-setup");
     const secret = await page.locator("#secret").textContent();
     await page.fill("#code", "000000");
-    await isRefused(page);
+    await isRefused(page, "#confirm");
     await confirm(page, secret);
     assert.equal((await codesOn(page)).length, 10);
     await seeAgain("second-factor-recovery-codes");
@@ -215,11 +208,11 @@ visits(
     // With autofill the virtual device would answer at once.
     await device.presence(false);
     await page.goto(authorizationUrl(careful, { prompt: "login" }));
-    await page.fill("#username", user.email);
-    await page.fill("#password", user.password);
-    await page.click("#sign-in");
-    await page.waitForSelector("h1 ~ form#passkey #use-passkey");
-    assert.equal(await page.locator("#code").count(), 0);
+    await fill(page, user);
+    // The sign-in page has such a button, too.
+    await submit(page, "#sign-in");
+    await page.waitForSelector("#use-passkey");
+    assert.equal(await page.locator("form#login, #code").count(), 0);
     await see("second-factor-passkey");
     await device.presence(true);
     await page.click("#use-passkey");

@@ -2,10 +2,10 @@
 // takes its time, after each pause; and on the other pages once.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { authorizationUrl, change, createUser, serve, set } from "../pages/application.js";
+import { authorizationUrl, change, createUser, serve } from "../pages/application.js";
 import { codeIn, linkIn } from "../pages/mailbox.js";
-import { startProvider } from "../pages/provider.js";
-import { fill, isIn, launch, outcome, pressTwice, signIn, totp, visiting } from "../pages/visitor.js";
+import { start } from "../pages/own-provider.js";
+import { fill, isIn, outcome, pressTwice, signIn, totp, visiting } from "../pages/visitor.js";
 
 const PAUSES = [50, 150, 300];
 // So long that the second press comes while the application has not answered yet.
@@ -16,17 +16,13 @@ const USER = { email: "twice@example.com", password: "pressed twice, signed in o
 let browser;
 let provider;
 let site;
+let stop;
 before(async () => {
-  [browser, provider] = [await launch(), await startProvider()];
-  site = await serve(provider, { takes: CALLBACK_TAKES });
+  const settings = { registration: "open", sign_in_methods: ["password", "magic_link"] };
+  ({ browser, provider, site, stop } = await start({ settings, takes: CALLBACK_TAKES }));
   await createUser({ ...USER, email_verified: true }, provider);
-  await set({ registration: "open", sign_in_methods: ["password", "magic_link"] }, provider);
 });
-after(async () => {
-  await browser?.close();
-  site?.close();
-  await provider?.stop();
-});
+after(() => stop?.());
 
 const atLogin = (page, more) => page.goto(authorizationUrl(site, more));
 const isRefused = async (page) => assert.equal(await outcome(page), "access_denied");

@@ -1,18 +1,18 @@
-// Every page that needs no mailbox in headless Chromium, in its twelve shapes, four of them by axe-core's rules, under branding at its
-// bounds; and how much the sign-in page weighs, and how soon it is there.
+// Every page that needs no mailbox in headless Chromium, in its twelve shapes, under branding at its bounds; and how much the sign-in page
+// weighs, and how soon it is there.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
-import { gzipSync } from "node:zlib";
 import { NAMED, authorizationUrl, fixtures, putLogo, serve, set } from "./application.js";
 import { visits } from "./look.js";
-import { launch, signIn } from "./visitor.js";
+import { isIn, isRefused, launch, openContext, outcome, signIn, submit } from "./visitor.js";
 
 // Pictures are of the pages as they come.
 const IS_BRANDED = !process.env.SYMBOLON_PICTURES_TO;
 const MOST_BYTES = 30 * 1024;
 const LATEST_PAINT_MS = 100;
 const LOADS = 15;
+const FEWEST_LOADS = 5;
 const REQUESTS = 3;
 const LOGO = "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 80 20'><path fill='#0a4d8c' d='M0 0h80v20H0z'/></svg>";
 // The strangest values that are accepted: everything has nearly the least contrast, and lengths are at their bounds.
@@ -71,10 +71,10 @@ async function strangersPages({ page, see, hasScripts }) {
   if (!hasScripts) assert.equal(await ofPasskeys.count(), 0, "without scripts nothing of passkeys is shown beside the password");
   await page.fill("#username", fixtures.user.email);
   await page.fill("#password", "a wrong password");
-  await page.click("#sign-in");
-  await page.waitForSelector("[role=alert]");
+  await isRefused(page, "#sign-in");
   await see("sign-in-refused");
   await page.click("#forgot");
+  await page.waitForSelector("#send");
   await see("forgotten");
   await page.fill("#username", "nobody@example.com");
   await page.click("#send");
@@ -88,11 +88,13 @@ async function strangersPages({ page, see, hasScripts }) {
   await see("mailed-code");
   await page.fill("#code", "000000");
   await page.fill("#password", "a password that nobody else has");
-  await page.click("#confirm");
-  await page.waitForSelector("[role=alert]");
+  await isRefused(page, "#confirm");
   await see("mailed-code-refused");
   await page.goto(`${base_url}/authorize?client_id=nobody&response_type=code`);
   await see("error");
+  await page.goto(`${base_url}/`);
+  await page.waitForSelector("#discovery");
+  await see("root");
 }
 
 const ACCOUNT = ["", "profile", "email", "password", "security", "security/generator", "security/passkey"];
@@ -111,29 +113,49 @@ async function personsPages({ page, see }) {
   }
   await page.goto(`${base_url}/logout`);
   await see("sign-out");
-  await page.click("#confirm");
-  await page.waitForLoadState();
+  await submit(page, "#confirm");
   await see("signed-out");
+}
+
+/** An answer that a form brings to the application: by itself where scripts run, which is held back for a look. */
+async function formsPage({ page, see, hasScripts }) {
+  await page.goto(authorizationUrl(site));
+  await signIn(page, fixtures.user);
+  await isIn(page);
+  await page.route(/\/form-post/, (route) => route.abort());
+  await page.goto(authorizationUrl(site, { response_mode: "form_post" }));
+  await page.waitForSelector("form#form-post");
+  await see("form-post");
+  await page.click("form#form-post button");
+  assert.equal(await outcome(page), "signed-in");
+  if (!hasScripts) return;
+  await page.unrouteAll();
+  await page.goto(authorizationUrl(site, { response_mode: "form_post" }), { waitUntil: "commit" });
+  assert.equal(await outcome(page), "signed-in", "nobody has pressed the button");
 }
 
 visits("a stranger's pages", scene, strangersPages, { told });
 visits("a person's pages", scene, personsPages, { told });
+visits("an answer by a form", scene, formsPage);
 
-// The provider sends its pages as they are; a proxy in front of it may compress the files that pages load.
-test("the sign-in page and its files take few bytes, compressed", async (t) => {
-  const context = await browser.newContext();
+// What comes over the wire, headers among it: files compressed, the page itself not, because it holds secrets whose length would show.
+test("the sign-in page and its files take few bytes on the wire", async (t) => {
+  const context = await openContext(browser);
   try {
     const page = await context.newPage();
-    const answers = [];
+    const parts = [];
     // The bytes of logos are those that somebody uploaded.
     const isPart = (response) => response.ok() && !new URL(response.url()).pathname.endsWith("/logo");
-    page.on("response", (response) => isPart(response) && answers.push(response.body()));
+    page.on("response", (response) => isPart(response) && parts.push(response));
     await page.goto(authorizationUrl(site), { waitUntil: "networkidle" });
-    const bodies = await Promise.all(answers);
-    const whole = bodies.reduce((sum, body) => sum + body.length, 0);
-    const compressed = bodies.reduce((sum, body) => sum + gzipSync(body).length, 0);
-    t.diagnostic(`${whole} bytes, compressed ${compressed}`);
-    assert.ok(compressed > 0 && compressed < MOST_BYTES, `${compressed} bytes`);
+    const sum = (numbers) => numbers.reduce((one, other) => one + other, 0);
+    const sizes = await Promise.all(parts.map((response) => response.request().sizes()));
+    const whole = sum((await Promise.all(parts.map((response) => response.body()))).map(({ length }) => length));
+    const bodies = sum(sizes.map(({ responseBodySize }) => responseBodySize));
+    const headers = sum(sizes.map(({ responseHeadersSize }) => responseHeadersSize));
+    t.diagnostic(`${bodies} bytes and ${headers} of headers in ${parts.length} answers, ${whole} bytes when unpacked`);
+    assert.ok(bodies > 0 && bodies < whole, "files come compressed");
+    assert.ok(bodies + headers < MOST_BYTES, `${bodies + headers} bytes`);
   } finally {
     await context.close();
   }
@@ -141,7 +163,7 @@ test("the sign-in page and its files take few bytes, compressed", async (t) => {
 
 /** When something of a page was first to be seen, in milliseconds after a browser with an empty cache set out for it (Paint Timing 4). */
 async function paintedAfter(url) {
-  const context = await browser.newContext();
+  const context = await openContext(browser);
   try {
     const page = await context.newPage();
     await page.goto(url);
@@ -157,7 +179,7 @@ async function paintedAfter(url) {
 
 // Whatever else the machine does makes a load slower and none faster, so the best of several counts. It is three requests, one after another:
 // the application's, the page, its style sheet. Where a page of one word, which is one request, usually takes more than a third of the
-// time, the machine is too busy for the limit, and three times as long counts.
+// time, the machine is too busy to tell, and three times as long counts. The output says which of it was.
 test("the sign-in page is painted soon", async (t) => {
   const server = createServer((_, response) => response.setHeader("content-type", "text/html").end("<!doctype html><p>word"));
   await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
@@ -165,15 +187,19 @@ test("the sign-in page is painted soon", async (t) => {
   const [times, words] = [[], []];
   const best = (all) => Math.min(...all);
   const usual = (all) => all.toSorted((one, other) => one - other)[Math.floor(all.length / 2)];
+  const isHeld = () => best(times) < LATEST_PAINT_MS;
   try {
-    while (times.length < LOADS && !(best(times) < LATEST_PAINT_MS)) {
+    while (times.length < FEWEST_LOADS || (times.length < LOADS && !isHeld())) {
       words.push(await paintedAfter(bare));
       times.push(await paintedAfter(authorizationUrl(site)));
     }
   } finally {
     server.close();
   }
-  t.diagnostic(`first paint after ${times.map(Math.round)} ms, of a word after ${words.map(Math.round)} ms`);
   const latest = Math.max(LATEST_PAINT_MS, REQUESTS * usual(words));
+  const figure = (all) => `${Math.round(best(all))} ms at best, usually ${Math.round(usual(all))}`;
+  const missed = latest > LATEST_PAINT_MS ? "too busy a machine to tell whether they are held" : "not held";
+  t.diagnostic(`first paint after ${figure(times)}; of a word after ${figure(words)}; ${times.length} loads of each`);
+  t.diagnostic(`${LATEST_PAINT_MS} ms: ${isHeld() ? "held" : missed}`);
   assert.ok(best(times) < latest, `${best(times)} ms, at most ${latest} ms`);
 });

@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { fixtures } from "./application.js";
 import { withFingerprint } from "./device.js";
-import { fill, launch } from "./visitor.js";
+import { eventually } from "./patience.js";
+import { fill, launch, openContext } from "./visitor.js";
 
 let browser;
 before(async () => {
@@ -13,8 +14,7 @@ after(() => browser?.close());
 
 /** A browser of its own, signed in on the way to the account. */
 async function signedIn(run, options = {}) {
-  const context = await browser.newContext(options);
-  context.setDefaultTimeout(20_000);
+  const context = await openContext(browser, options);
   const blocked = [];
   try {
     const page = await context.newPage();
@@ -53,8 +53,7 @@ test("a passkey is added, renamed and removed, also from the browser's list", ()
     await page.waitForSelector("#notice[role=status]");
     assert.equal(await page.locator(".entry-form").count(), 0);
     if (await page.evaluate(() => "signalAllAcceptedCredentials" in PublicKeyCredential)) {
-      await page.waitForTimeout(500);
-      assert.equal((await device.credentials()).length, 0, "the browser has forgotten it, too");
+      await eventually("a browser that has forgotten it, too", async () => (await device.credentials()).length === 0);
     }
   }));
 

@@ -8,17 +8,26 @@ export const NAMED = { name: "Example" };
 
 /** Serves the application of a provider, whose callback `takes` so many milliseconds; answers with its client and how it is stopped. */
 export async function serve(provider = fixtures, { takes = 0 } = {}) {
-  const server = createServer((request, response) => {
+  const server = createServer(async (request, response) => {
     const { pathname, searchParams } = new URL(request.url, "http://application");
+    response.setHeader("content-type", "text/html");
+    if (pathname === "/") return response.end('<!doctype html><html lang="en"><title>Application</title><p id="home">at home</p></html>');
     if (pathname !== "/callback") return response.writeHead(404).end();
-    const outcome = searchParams.has("code") ? "signed-in" : searchParams.get("error");
+    const answer = request.method === "POST" ? new URLSearchParams(await bodyOf(request)) : searchParams;
+    const outcome = answer.has("code") ? "signed-in" : answer.get("error");
     const page = `<!doctype html><html lang="en"><title>Application</title><p id="outcome">${outcome}</p></html>`;
-    setTimeout(() => response.setHeader("content-type", "text/html").end(page), takes);
+    setTimeout(() => response.end(page), takes);
   });
   await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
   // On the provider's own host, as it is another application of the same site.
   const origin = `http://${new URL(provider.base_url).hostname}:${server.address().port}`;
   return { provider, origin, client: await register(provider, origin), close: () => server.close() };
+}
+
+async function bodyOf(request) {
+  let body = "";
+  for await (const bytes of request) body += bytes;
+  return body;
 }
 
 /** Where the application sends the browser. */

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { authorizationUrl, change, fixtures, putLogo, serve, set } from "./application.js";
-import { launch, signIn } from "./visitor.js";
+import { launch, openContext, signIn } from "./visitor.js";
 
 let browser;
 let site;
@@ -48,7 +48,7 @@ test("pages load nothing from elsewhere, whatever a client says of itself", asyn
   await putLogo("/branding/logo", "image/svg+xml", drawing());
   await putLogo(`/clients/${client.client_id}/logo`, "image/svg+xml", drawing());
   asked.length = 0;
-  const context = await browser.newContext();
+  const context = await openContext(browser);
   try {
     const page = await context.newPage();
     const requests = [];
@@ -75,7 +75,7 @@ test("pages load nothing from elsewhere, whatever a client says of itself", asyn
 test("an SVG that is opened by itself runs and loads nothing", async () => {
   const { path } = await putLogo("/branding/logo", "image/svg+xml", drawing());
   asked.length = 0;
-  const context = await browser.newContext();
+  const context = await openContext(browser);
   try {
     const page = await context.newPage();
     const answer = await page.goto(`${fixtures.base_url}${path}`, { waitUntil: "networkidle" });
@@ -94,7 +94,7 @@ test("a client's colours are on the pages of its requests and on no others", asy
   await set({ branding: { name: "Acme", variables: { ground: { light: "#ffffff" } } } });
   const branding = { name: "Shop", variables: { ground: { light: "#fffbe6" }, radius: "2px", sans: ["serif"] } };
   await change(`/clients/${site.client.client_id}`, { branding });
-  const context = await browser.newContext({ colorScheme: "light" });
+  const context = await openContext(browser, { colorScheme: "light" });
   try {
     const page = await context.newPage();
     const look = () =>

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { authorizationUrl, fixtures, serve } from "./application.js";
-import { goOn, launch, signIn } from "./visitor.js";
+import { goOn, launch, openContext, signIn } from "./visitor.js";
 
 let browser;
 let site;
@@ -41,8 +41,9 @@ async function isEmpty(page, url) {
 }
 
 test("Chromium shows no page in a frame, before and after signing in, and the answer to a silent request in one", async () => {
-  const page = await browser.newPage();
+  const context = await openContext(browser);
   try {
+    const page = await context.newPage();
     await page.goto(authorizationUrl(site, { prompt: "consent" }));
     const login = page.url();
     assert.match(login, /\/login\?/);
@@ -62,6 +63,6 @@ test("Chromium shows no page in a frame, before and after signing in, and the an
     await frame.waitForSelector("#outcome");
     assert.equal(await frame.locator("#outcome").textContent(), "signed-in");
   } finally {
-    await page.close();
+    await context.close();
   }
 });

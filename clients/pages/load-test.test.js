@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { fixtures } from "./application.js";
-import { launch } from "./visitor.js";
+import { launch, openContext } from "./visitor.js";
 
 // Long enough to be looked at, and to have a course.
 const DURATION = "3s";
@@ -49,8 +49,7 @@ async function load() {
 
 /** A page that must not complain, and what it asks for. */
 async function visiting(run) {
-  const context = await browser.newContext({ viewport: PAPER });
-  context.setDefaultTimeout(60_000);
+  const context = await openContext(browser, { viewport: PAPER });
   const [page, complaints, asked] = [await context.newPage(), [], []];
   page.on("pageerror", (error) => complaints.push(error.message));
   page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { authorizationUrl, fixtures, serve } from "./application.js";
 import { withFingerprint } from "./device.js";
-import { fill, launch, outcome } from "./visitor.js";
+import { fill, launch, openContext, outcome } from "./visitor.js";
 
 let browser;
 let site;
@@ -20,8 +20,7 @@ const atLogin = (page, more) => page.goto(authorizationUrl(site, more));
 
 /** A browser with an authenticator of its own; what it reports is an error of the page's script or policy. */
 async function visiting(run) {
-  const context = await browser.newContext();
-  context.setDefaultTimeout(20_000);
+  const context = await openContext(browser);
   try {
     const page = await context.newPage();
     const complaints = [];

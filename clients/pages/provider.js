@@ -6,9 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fixtures } from "./application.js";
 import { openMailbox, textOf } from "./mailbox.js";
+import { eventually } from "./patience.js";
 
-const PATIENCE = 30_000;
-const STEP = 50;
 // What the provider logs when it has seen that time has passed.
 const FOLLOWED = /the wall clock stepped forward and was followed/g;
 
@@ -18,17 +17,6 @@ function faketime() {
   const library = found.find(existsSync);
   if (!library) throw new Error("libfaketime is not installed");
   return library;
-}
-
-/** Waits until something is there, and answers with it. */
-async function eventually(what, look) {
-  const end = performance.now() + PATIENCE;
-  while (performance.now() < end) {
-    const found = await look();
-    if (found) return found;
-    await new Promise((ready) => setTimeout(ready, STEP));
-  }
-  throw new Error(`in vain: ${what}`);
 }
 
 /** A port that nobody listens at. */
@@ -86,10 +74,21 @@ export async function startProvider({ environment = {}, isInDevelopment = false 
   const ended = new Promise((over) => child.once("exit", over));
   let said = "";
   for (const output of [child.stdout, child.stderr]) output.on("data", (bytes) => (said += bytes));
-  await eventually("a provider that listens", () => {
-    if (child.exitCode !== null) throw new Error(`the provider ended with ${child.exitCode}: ${said}`);
-    return /^listening on /m.test(said);
-  });
+  const stop = async () => {
+    child.kill("SIGTERM");
+    await ended;
+    mail.close();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    await eventually("a provider that listens", () => {
+      if (child.exitCode !== null) throw new Error(`the provider ended with ${child.exitCode}: ${said}`);
+      return /^listening on /m.test(said);
+    });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
   const steps = () => said.match(FOLLOWED)?.length ?? 0;
   return Object.assign(provider, {
     /** The provider's time in seconds. */
@@ -112,11 +111,6 @@ export async function startProvider({ environment = {}, isInDevelopment = false 
         }
         return null;
       }),
-    async stop() {
-      child.kill("SIGTERM");
-      await ended;
-      mail.close();
-      rmSync(folder, { recursive: true, force: true });
-    },
+    stop,
   });
 }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { authorizationUrl, serve, set } from "./application.js";
-import { launch } from "./visitor.js";
+import { launch, openContext } from "./visitor.js";
 
 let browser;
 let site;
@@ -18,8 +18,7 @@ after(async () => {
 });
 
 async function visiting(options, run) {
-  const context = await browser.newContext(options);
-  context.setDefaultTimeout(20_000);
+  const context = await openContext(browser, options);
   const broken = [];
   context.on("requestfailed", (request) => broken.push(request.url()));
   context.on("console", (message) => message.type() === "error" && broken.push(message.text()));

@@ -2,17 +2,23 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { chromium } from "playwright-core";
+import { WAIT } from "./patience.js";
 
 const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium-headless-shell";
-const WAIT = 60_000;
 
 export const launch = () =>
   chromium.launch({ executablePath: EXECUTABLE, timeout: 2 * WAIT, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
 
-/** A browser context of its own. `told`: the statuses from 400 on that the provider may answer with, such as 403 for a wrong password. */
-export async function visiting(browser, provider, run, { told = [], ...options } = {}) {
+/** A browser context that waits as long as a slow machine needs. */
+export async function openContext(browser, options) {
   const context = await browser.newContext(options);
   context.setDefaultTimeout(WAIT);
+  return context;
+}
+
+/** A visit in a browser context of its own. `told`: the statuses from 400 on that the provider may answer with, such as 403 for a wrong password. */
+export async function visiting(browser, provider, run, { told = [], ...options } = {}) {
+  const context = await openContext(browser, options);
   const errors = [];
   context.on("response", (response) => {
     const isOurs = response.url().startsWith(provider.base_url);
@@ -30,6 +36,18 @@ export async function visiting(browser, provider, run, { told = [], ...options }
 
 /** What the application shows in the end. */
 export const outcome = (page) => page.locator("#outcome").textContent();
+
+/** Presses a button that sends a form, and waits for the page that comes of it: that may look like the one before. */
+export async function submit(page, button) {
+  const isMain = (frame) => frame === page.mainFrame();
+  await Promise.all([page.waitForEvent("framenavigated", isMain), page.click(button)]);
+}
+
+/** Sends a form that is refused, with a reason on the page. */
+export async function isRefused(page, button) {
+  await submit(page, button);
+  await page.waitForSelector("[role=alert]");
+}
 
 /** Fills the sign-in page in. */
 export async function fill(page, { email, password }) {

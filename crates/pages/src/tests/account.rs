@@ -66,6 +66,7 @@ fn sessions() -> SessionsPage {
         is_this,
         device: Some(HOSTILE.into()),
         address: Some(HOSTILE.into()),
+        place: Some(HOSTILE.into()),
         begun: 0,
         signed_in: 90_000,
         used: 90_000,

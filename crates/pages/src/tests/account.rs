@@ -25,6 +25,7 @@ fn attributes() -> Vec<AttributeField> {
     ];
     let field = |(number, input): (usize, &AttributeInput), is_writable| AttributeField {
         name: format!("a{number}"),
+        label: HOSTILE.into(),
         input: *input,
         value: HOSTILE.into(),
         is_writable,

@@ -5,7 +5,14 @@ use super::{HOSTILE, is, tags};
 use crate::*;
 
 fn register(error: Option<RegisterError>) -> RegisterPage {
-    let field = |kind| FormField { name: HOSTILE.into(), kind, value: HOSTILE.into(), required: true };
+    let label = ByLanguage::of(|language| (language == Language::English).then(|| HOSTILE.into()));
+    let field = |kind| FormField {
+        name: HOSTILE.into(),
+        label: label.clone(),
+        kind,
+        value: HOSTILE.into(),
+        required: true,
+    };
     RegisterPage {
         language: Language::English,
         issuer_name: HOSTILE.into(),

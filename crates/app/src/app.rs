@@ -1,9 +1,12 @@
 //! The state that every handler receives.
 
+use std::io;
+use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use ipnet::IpNet;
 use symbolon_crypto::digest;
 use symbolon_crypto::key::KeyGenerator;
@@ -31,6 +34,7 @@ use crate::entitlements::CutEntitlements;
 use crate::issuer::{self, Directory, IssuerError, IssuerState};
 use crate::outbox::Outbox;
 use crate::passwords::{ListFault, Passwords};
+use crate::places::{self, PlaceTable};
 use crate::rate_limit::RateLimits;
 use crate::upstream_cache::UpstreamCache;
 use symbolon_config::{Config, TraceparentOf};
@@ -73,6 +77,8 @@ pub struct App {
     pub access_tokens: AccessTokenCache,
     /// Password hashing on a bounded pool of threads.
     pub passwords: Passwords,
+    /// The names of places by address, where a file of them is configured.
+    places: ArcSwapOption<PlaceTable>,
     /// Rate limits per client, user, endpoint, account and address.
     pub rate_limits: RateLimits,
     /// Sends spans to the trace collector, if one is configured.
@@ -182,6 +188,10 @@ impl App {
         let passwords = Passwords::new(&config.security.argon2, &*ports.random);
         let used = passwords.use_breached(config.security.breached_passwords.as_deref());
         tell_of_unused_list(used);
+        let places = places::read(config.security.places.as_deref()).unwrap_or_else(|fault| {
+            places::tell_of_unused(&fault);
+            None
+        });
         Arc::new(Self {
             tracer,
             deliveries,
@@ -192,6 +202,7 @@ impl App {
             trusted_proxies,
             access_tokens: AccessTokenCache::new(figures.cache("verified_token")),
             passwords,
+            places: ArcSwapOption::from_pointee(places),
             rate_limits,
             audit: AuditLog::new(&registry),
             client_secret_uses: ClientSecretUses::default(),
@@ -411,10 +422,27 @@ impl App {
             self.admin_secret.store(Arc::new(digest::sha256(&[secret.expose().as_bytes()])));
         }
         let breached = config.security.breached_passwords.clone();
+        let places = config.security.places.clone();
         self.config.store(Arc::new(config));
         self.share_rooms();
-        // The file may be a newer one of the same name.
+        // The files may be newer ones of the same names.
         tell_of_unused_list(self.passwords.use_breached_anew(breached).await);
+        self.use_places(places).await;
+    }
+
+    /// Takes the table of places in a file into use, or none. Where it cannot be used, the one before stays.
+    async fn use_places(&self, path: Option<PathBuf>) {
+        // A file of many megabytes is read off the threads that serve.
+        let reading = tokio::task::spawn_blocking(move || places::read(path.as_deref()));
+        match reading.await.unwrap_or_else(|ended| Err(io::Error::other(ended).into())) {
+            Ok(table) => self.places.store(table.map(Arc::new)),
+            Err(fault) => places::tell_of_unused(&fault),
+        }
+    }
+
+    /// The place of an address in the language with this tag, where a configured table knows it.
+    pub fn place_of(&self, address: IpAddr, language: &str) -> Option<String> {
+        self.places.load().as_ref()?.place(address, language)
     }
 }
 

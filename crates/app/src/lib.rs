@@ -26,6 +26,7 @@ pub mod mail;
 pub mod one_use;
 pub mod outbox;
 pub mod passwords;
+pub mod places;
 pub mod rate_limit;
 pub mod registration;
 pub mod session_end;

@@ -77,7 +77,7 @@ impl App {
     }
 }
 
-/// How a mail presents whom it comes from, as that is when it leaves. Where the client is gone, it is the issuer.
+/// How a mail in a language presents whom it comes from, as that is when it leaves. Where the client is gone, it is the issuer.
 ///
 /// # Errors
 /// [`StoreError`].
@@ -85,13 +85,14 @@ pub async fn brand(
     app: &App,
     issuer: &IssuerState,
     client: Option<&ClientId>,
+    language: &str,
 ) -> Result<MailBrand, StoreError> {
-    let Some(id) = client else { return Ok(issuer.mail_brand(None, None)) };
+    let Some(id) = client else { return Ok(issuer.mail_brand(None, None, language)) };
     let Some(client) = app.store.client(&issuer.id, id).await? else {
-        return Ok(issuer.mail_brand(None, None));
+        return Ok(issuer.mail_brand(None, None, language));
     };
     let logo = if client.has_name_in_head() { app.store.logo(&issuer.id, Some(id)).await? } else { None };
-    Ok(issuer.mail_brand(Some(&client), logo))
+    Ok(issuer.mail_brand(Some(&client), logo, language))
 }
 
 /// How much of the queue a mail may fill.

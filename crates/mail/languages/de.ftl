@@ -92,6 +92,10 @@ new-generator = Neue Authenticator-App bei { $issuer }
     .text = Für Ihr Konto bei { $issuer } wurde eine Authenticator-App eingerichtet. Ihre Codes werden bei der Anmeldung mit dem Passwort verlangt.
     .note = Wenn Sie es waren, ist nichts zu tun. Wenn nicht, benachrichtigen Sie sofort die Betreiber dieses Dienstes.
 
+new-recovery-codes = Neue Codes zur Wiederherstellung bei { $issuer }
+    .text = Für Ihr Konto bei { $issuer } wurden neue Codes zur Wiederherstellung erzeugt. Die bisherigen gelten nicht mehr.
+    .note = Wenn Sie es waren, ist nichts zu tun. Wenn nicht, melden Sie sich an, ändern Sie Ihr Passwort und beenden Sie alle Sitzungen, und benachrichtigen Sie die Betreiber dieses Dienstes.
+
 generator-removed = Authenticator-App bei { $issuer } entfernt
     .text = Die Authenticator-App Ihres Kontos bei { $issuer } wurde entfernt, mit ihr die Wiederherstellungscodes. Bei der Anmeldung mit dem Passwort wird kein Code mehr verlangt.
     .note = Wenn Sie es waren, ist nichts zu tun. Wenn nicht, melden Sie sich an, ändern Sie Ihr Passwort und beenden Sie alle Sitzungen.

@@ -96,6 +96,10 @@ new-generator = New authenticator app at { $issuer }
     .text = An authenticator app was set up for your account at { $issuer }. Its codes are asked for when you sign in with your password.
     .note = If it was you, there is nothing to do. If it was not, tell the people who run this service at once.
 
+new-recovery-codes = New recovery codes at { $issuer }
+    .text = New recovery codes were drawn for your account at { $issuer }. Those from before are worth nothing any more.
+    .note = If it was you, there is nothing to do. If it was not, sign in, change your password and end all sessions, and tell the people who run this service.
+
 generator-removed = Authenticator app removed at { $issuer }
     .text = The authenticator app of your account at { $issuer } was removed, with the recovery codes. No code is asked for any more when you sign in with your password.
     .note = If it was you, there is nothing to do. If it was not, sign in, change your password and end all sessions.

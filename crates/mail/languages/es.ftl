@@ -92,6 +92,10 @@ new-generator = Nueva aplicación de autenticación en { $issuer }
     .text = Se ha configurado una aplicación de autenticación para su cuenta en { $issuer }. Se le pedirán sus códigos cuando inicie sesión con la contraseña.
     .note = Si ha sido usted, no tiene que hacer nada. Si no, avise de inmediato a los responsables de este servicio.
 
+new-recovery-codes = Nuevos códigos de recuperación en { $issuer }
+    .text = Se han generado nuevos códigos de recuperación para su cuenta en { $issuer }. Los anteriores ya no son válidos.
+    .note = Si ha sido usted, no tiene que hacer nada. Si no, inicie sesión, cambie su contraseña y cierre todas las sesiones, y avise a los responsables de este servicio.
+
 generator-removed = Aplicación de autenticación eliminada en { $issuer }
     .text = Se ha eliminado la aplicación de autenticación de su cuenta en { $issuer }, junto con los códigos de recuperación. Ya no se pide ningún código al iniciar sesión con la contraseña.
     .note = Si ha sido usted, no tiene que hacer nada. Si no, inicie sesión, cambie su contraseña y cierre todas las sesiones.

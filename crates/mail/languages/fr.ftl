@@ -92,6 +92,10 @@ new-generator = Nouvelle application d’authentification chez { $issuer }
     .text = Une application d’authentification a été configurée pour votre compte chez { $issuer }. Ses codes sont demandés quand vous vous connectez avec votre mot de passe.
     .note = Si c’était vous, il n’y a rien à faire. Sinon, prévenez tout de suite les responsables de ce service.
 
+new-recovery-codes = Nouveaux codes de récupération chez { $issuer }
+    .text = De nouveaux codes de récupération ont été générés pour votre compte chez { $issuer }. Les précédents ne sont plus valables.
+    .note = Si c’était vous, il n’y a rien à faire. Sinon, connectez-vous, changez votre mot de passe et fermez toutes les sessions, et prévenez les responsables de ce service.
+
 generator-removed = Application d’authentification supprimée chez { $issuer }
     .text = L’application d’authentification de votre compte chez { $issuer } a été supprimée, avec les codes de secours. Aucun code n’est plus demandé quand vous vous connectez avec votre mot de passe.
     .note = Si c’était vous, il n’y a rien à faire. Sinon, connectez-vous, changez votre mot de passe et fermez toutes les sessions.

@@ -143,6 +143,11 @@ pub enum Message {
         /// When.
         at: Timestamp,
     },
+    /// Recovery codes were drawn in place of the others.
+    NewRecoveryCodes {
+        /// When.
+        at: Timestamp,
+    },
     /// The generator of one-time passwords was removed.
     GeneratorRemoved {
         /// When.
@@ -194,6 +199,7 @@ impl Message {
             Self::ProviderDisconnected { .. } => "provider-disconnected",
             Self::PasskeyRemoved { .. } => "passkey-removed",
             Self::NewGenerator { .. } => "new-generator",
+            Self::NewRecoveryCodes { .. } => "new-recovery-codes",
             Self::GeneratorRemoved { .. } => "generator-removed",
             Self::PasswordChanged { .. } => "password-changed",
             Self::EmailChanged { .. } => "email-changed",
@@ -217,6 +223,7 @@ impl Message {
             | Self::ProviderDisconnected { .. }
             | Self::PasskeyRemoved { .. }
             | Self::NewGenerator { .. }
+            | Self::NewRecoveryCodes { .. }
             | Self::GeneratorRemoved { .. }
             | Self::PasswordChanged { .. }
             | Self::EmailChanged { .. }
@@ -235,6 +242,7 @@ impl Message {
                 | Self::ProviderDisconnected { .. }
                 | Self::PasskeyRemoved { .. }
                 | Self::NewGenerator { .. }
+                | Self::NewRecoveryCodes { .. }
                 | Self::GeneratorRemoved { .. }
                 | Self::PasswordChanged { .. }
                 | Self::EmailChanged { .. }
@@ -267,6 +275,7 @@ impl Message {
             | Self::ProviderDisconnected { .. }
             | Self::PasskeyRemoved { .. }
             | Self::NewGenerator { .. }
+            | Self::NewRecoveryCodes { .. }
             | Self::GeneratorRemoved { .. }
             | Self::PasswordChanged { .. }
             | Self::EmailChanged { .. }
@@ -300,6 +309,7 @@ pub(crate) fn every_message() -> Vec<Message> {
         Message::ProviderDisconnected { name: "Acme".into(), at },
         Message::PasskeyRemoved { name: "My key".into(), at },
         Message::NewGenerator { at },
+        Message::NewRecoveryCodes { at },
         Message::GeneratorRemoved { at },
         Message::PasswordChanged { at },
         Message::EmailChanged { email: "ann@example.org".into(), at },

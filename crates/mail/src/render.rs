@@ -216,7 +216,11 @@ fn facts(message: &Message) -> Vec<(&'static str, String)> {
         Message::ProviderConnected { name, at } | Message::ProviderDisconnected { name, at } => {
             vec![("label-provider", chosen(name)), ("label-time", time(*at))]
         }
-        Message::PasswordChanged { at } | Message::EmailRemoved { at } => vec![("label-time", time(*at))],
+        Message::PasswordChanged { at }
+        | Message::EmailRemoved { at }
+        | Message::NewGenerator { at }
+        | Message::NewRecoveryCodes { at }
+        | Message::GeneratorRemoved { at } => vec![("label-time", time(*at))],
         Message::EmailChanged { email, at } => {
             vec![("label-email", chosen(email)), ("label-time", time(*at))]
         }

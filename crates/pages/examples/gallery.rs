@@ -6,9 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use symbolon_pages::{
-    AccountChoice, Brand, ConsentPage, ErrorPage, FormPostPage, IndexPage, Language, LoggedOutPage,
-    LoginError, LoginPage, LoginStage, LoginWays, LogoutPage, PasskeyPrompt, RenderError, ScopeView,
-    SelectAccountPage, SilentCallbackPage, WalkThroughPage, assets,
+    AccountChoice, Brand, ByLanguage, ConsentPage, ErrorPage, FormPostPage, IndexPage, Language,
+    LoggedOutPage, LoginError, LoginPage, LoginStage, LoginWays, LogoutPage, PasskeyPrompt, RenderError,
+    ScopeView, SelectAccountPage, SilentCallbackPage, WalkThroughPage, assets,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -60,9 +60,9 @@ const LOGO_FILE: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0
 fn brand() -> Brand {
     Brand {
         logo: Some(LOGO.into()),
-        help_uri: Some("https://acme.example/help".into()),
-        intro: Some("One account for everything at Acme".into()),
-        foot: Some("Acme Ltd, Example Street 1".into()),
+        help_uri: ByLanguage::of(|_| Some("https://acme.example/help".into())),
+        intro: ByLanguage::of(|_| Some("One account for everything at Acme".into())),
+        foot: ByLanguage::of(|_| Some("Acme Ltd, Example Street 1".into())),
         ..Brand::default()
     }
 }

@@ -2,7 +2,25 @@
 
 use std::any::Any;
 
+use crate::Language;
 use crate::page::{is_own_image, is_web};
+
+/// A text or a link, in each language that pages are written in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ByLanguage([Option<String>; Language::ALL.len()]);
+
+impl ByLanguage {
+    /// Asks for it in each language.
+    pub fn of(text: impl FnMut(Language) -> Option<String>) -> Self {
+        Self(Language::ALL.map(text))
+    }
+
+    /// It in one language, by its tag.
+    pub(crate) fn in_language(&self, tag: &str) -> Option<&str> {
+        let (_, text) = Language::ALL.iter().zip(&self.0).find(|(language, _)| language.tag() == tag)?;
+        text.as_deref()
+    }
+}
 
 /// The branding of a page. Its name is a member of each page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,15 +30,15 @@ pub struct Brand {
     /// The path of the logo that stands in the head in the place of the provider's own mark.
     pub logo: Option<String>,
     /// Where people find help; linked only if it is a web page, as the other links.
-    pub help_uri: Option<String>,
+    pub help_uri: ByLanguage,
     /// The privacy policy.
-    pub policy_uri: Option<String>,
+    pub policy_uri: ByLanguage,
     /// The terms of service.
-    pub tos_uri: Option<String>,
+    pub tos_uri: ByLanguage,
     /// A text above the card.
-    pub intro: Option<String>,
+    pub intro: ByLanguage,
     /// A text at the foot.
-    pub foot: Option<String>,
+    pub foot: ByLanguage,
 }
 
 impl Brand {
@@ -28,14 +46,19 @@ impl Brand {
         self.logo.as_deref().filter(|path| is_own_image(path))
     }
 
-    pub(crate) fn links<'b>(&'b self, texts: &'static crate::Texts) -> Vec<(&'static str, &'b str)> {
+    /// The links of a page in the language with this tag, with their words.
+    pub(crate) fn links<'b>(
+        &'b self,
+        texts: &'static crate::Texts,
+        tag: &str,
+    ) -> Vec<(&'static str, &'b str)> {
         let all = [
             (texts.help, &self.help_uri),
             (texts.privacy_policy, &self.policy_uri),
             (texts.terms_of_service, &self.tos_uri),
         ];
         all.into_iter()
-            .filter_map(|(words, uri)| Some((words, uri.as_deref().filter(|uri| is_web(uri))?)))
+            .filter_map(|(words, uri)| Some((words, uri.in_language(tag).filter(|uri| is_web(uri))?)))
             .collect()
     }
 }

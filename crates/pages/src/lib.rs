@@ -57,7 +57,7 @@ pub use account::{
     SessionsPage,
 };
 pub use asset::{Asset, assets, stylesheet};
-pub use brand::Brand;
+pub use brand::{Brand, ByLanguage};
 pub use email::{EmailError, EmailPage};
 pub use email_code::{EmailCodeError, EmailCodePage};
 pub use error_page::ErrorPage;

@@ -4,7 +4,7 @@ use askama::Template;
 
 use crate::page::page;
 use crate::sign_in::wait;
-use crate::{Language, NewPassword, PasswordFault, Texts};
+use crate::{ByLanguage, Language, NewPassword, PasswordFault, Texts};
 
 /// Why a registration was not taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +65,8 @@ pub enum FieldKind {
 pub struct FormField {
     /// The name of the attribute; the field is `attribute.` and this name.
     pub name: String,
+    /// What people read of it, where that is another text.
+    pub label: ByLanguage,
     /// How it is typed.
     pub kind: FieldKind,
     /// What was typed.
@@ -74,6 +76,10 @@ pub struct FormField {
 }
 
 impl FormField {
+    fn label_in(&self, tag: &str) -> &str {
+        self.label.in_language(tag).unwrap_or(&self.name)
+    }
+
     fn input_type(&self) -> &'static str {
         match self.kind {
             FieldKind::Text | FieldKind::Number => "text",

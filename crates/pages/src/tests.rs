@@ -171,11 +171,13 @@ fn pages() -> Vec<(&'static str, String)> {
 
 /// Branding with hostile text in each field.
 fn hostile_brand() -> Brand {
-    let text = || Some(HOSTILE.to_owned());
+    let every = |text: &str| ByLanguage::of(|_| Some(text.to_owned()));
+    let text = || every(HOSTILE);
     let (policy_uri, tos_uri) =
-        (Some(format!("https://op.example/{HOSTILE}")), Some("javascript:alert(2)".into()));
+        (every(&format!("https://op.example/{HOSTILE}")), every("javascript:alert(2)"));
     let logo = Some(format!("/logo/{HOSTILE}"));
-    Brand { style: text(), logo, help_uri: text(), policy_uri, tos_uri, intro: text(), foot: text() }
+    let style = Some(HOSTILE.to_owned());
+    Brand { style, logo, help_uri: text(), policy_uri, tos_uri, intro: text(), foot: text() }
 }
 
 #[test]

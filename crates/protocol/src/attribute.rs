@@ -6,6 +6,7 @@
 //! the schema when they are written; a change of the schema leaves the values that are stored as they are.
 
 mod definition;
+mod display_name;
 mod reserved;
 mod schema;
 mod value;
@@ -20,6 +21,7 @@ use smol_str::SmolStr;
 use crate::id::{InvalidId, identifier};
 
 pub use definition::{AttributeDefinition, InvalidPattern, Party, Pattern};
+pub use display_name::DisplayName;
 pub use reserved::is_reserved_claim;
 pub use schema::{AttributeChecker, AttributeError, AttributeSchema, InvalidSchema};
 pub(crate) use value::MOST_ITEMS;

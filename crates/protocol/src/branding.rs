@@ -5,17 +5,22 @@ pub mod address;
 mod colour;
 mod palette;
 mod style_file;
+mod translations;
 mod variables;
 
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 use symbolon_crypto::{digest, encoding};
 
 use crate::id::ClientId;
 use crate::redirect_uri;
+use crate::translation::{self, MOST_TRANSLATIONS};
+use crate::unknown_member::{self, UnknownMember};
 
 pub use colour::Colour;
 use palette::{Palette, Scheme};
 pub use style_file::{LONGEST as LONGEST_STYLE_FILE, StyleFault, read as read_style_file};
+pub use translations::{IN_LANGUAGES, Translations};
 use variables::Variable;
 pub use variables::{VariableKind, Variables};
 
@@ -28,7 +33,7 @@ const LONGEST_URI: usize = 2048;
 
 /// The branding of an issuer, or of a client.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub struct Branding {
     /// The name on pages and in mail, instead of the issuer's address.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,6 +59,23 @@ pub struct Branding {
     /// A text at the foot of every page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub foot: Option<String>,
+    /// Links and texts in further languages, as `intro#de`. Every other member is refused here.
+    #[serde(flatten)]
+    pub translations: Translations,
+}
+
+/// The members of a branding, without those in further languages.
+const MEMBERS: [&str; 8] =
+    ["name", "accent", "variables", "help_uri", "policy_uri", "tos_uri", "intro", "foot"];
+
+/// Refuses a member that a branding does not have.
+///
+/// # Errors
+/// [`UnknownMember`]
+pub fn check_members(branding: &Map<String, Value>) -> Result<(), UnknownMember> {
+    let mut others = branding.clone();
+    others.retain(|member, _| !translations::is_translation(member));
+    unknown_member::check(&others, &MEMBERS, "branding")
 }
 
 /// A member that `null` removes.
@@ -91,31 +113,43 @@ impl Branding {
     /// # Errors
     /// The member and what is wrong with it; of a colour the ratio that it has.
     pub fn validate(&self) -> Result<(), String> {
-        let texts = [
-            ("name", &self.name, LONGEST_NAME),
-            ("intro", &self.intro, LONGEST_TEXT),
-            ("foot", &self.foot, LONGEST_TEXT),
-        ];
-        for (member, text, longest) in texts {
-            let is_sound = |text: &String| {
-                !text.trim().is_empty()
-                    && text.chars().count() <= longest
-                    && !text.chars().any(char::is_control)
-            };
-            if !text.as_ref().is_none_or(is_sound) {
-                return Err(format!("branding.{member} must be 1 to {longest} characters on one line"));
+        for member in ["name"].into_iter().chain(IN_LANGUAGES) {
+            if let Some(text) = self.without_language(member) {
+                check_displayed(member, text).map_err(|why| format!("branding.{member} {why}"))?;
             }
         }
-        let links =
-            [("help_uri", &self.help_uri), ("policy_uri", &self.policy_uri), ("tos_uri", &self.tos_uri)];
-        for (member, uri) in links {
-            // A `javascript:` URI would run at the provider's origin.
-            let is_sound = |uri: &String| uri.len() <= LONGEST_URI && redirect_uri::origin(uri).is_some();
-            if !uri.as_ref().is_none_or(is_sound) {
-                return Err(format!("branding.{member} must be an http or https URL"));
+        for (member, tag, text) in self.translations.iter() {
+            if !translation::is_tag(tag) {
+                return Err(format!(
+                    "branding.{member} has a translation whose language is no tag of RFC 5646"
+                ));
             }
+            check_displayed(member, text).map_err(|why| format!("branding.{member}#{tag} {why}"))?;
+        }
+        if self.translations.len() > MOST_TRANSLATIONS {
+            return Err(format!("branding is in further languages more than {MOST_TRANSLATIONS} times"));
         }
         self.palette().check()
+    }
+
+    /// A text or link in a language: by the whole tag, else by the first subtag, else the one without a language.
+    pub fn displayed_in(&self, member: &str, language: &str) -> Option<&str> {
+        let given = || self.translations.of(member);
+        translation::lookup(given, language).or_else(|| self.without_language(member))
+    }
+
+    /// A text or link as it is where its language is not given.
+    fn without_language(&self, member: &str) -> Option<&str> {
+        let text = match member {
+            "name" => &self.name,
+            "help_uri" => &self.help_uri,
+            "policy_uri" => &self.policy_uri,
+            "tos_uri" => &self.tos_uri,
+            "intro" => &self.intro,
+            "foot" => &self.foot,
+            _ => return None,
+        };
+        text.as_deref()
     }
 
     /// The button of mail, which loads no style sheet: where it is light, and where it is dark. The pages' own, so its contrast is
@@ -169,6 +203,21 @@ impl Branding {
     }
 }
 
+/// Whether a text or a link may be displayed, and else what it must be.
+fn check_displayed(member: &str, text: &str) -> Result<(), String> {
+    if member.ends_with("_uri") {
+        // A `javascript:` URI would run at the provider's origin.
+        return match text.len() <= LONGEST_URI && redirect_uri::origin(text).is_some() {
+            true => Ok(()),
+            false => Err("must be an http or https URL".to_owned()),
+        };
+    }
+    let longest = if member == "name" { LONGEST_NAME } else { LONGEST_TEXT };
+    let is_sound =
+        !text.trim().is_empty() && text.chars().count() <= longest && !text.chars().any(char::is_control);
+    if is_sound { Ok(()) } else { Err(format!("must be 1 to {longest} characters on one line")) }
+}
+
 /// The path of an issuer's style sheet, relative to the issuer.
 pub const STYLE_PATH: &str = "/branding.css";
 /// The last part of the path of a client's.
@@ -212,7 +261,7 @@ impl StyleSheet {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -254,6 +303,62 @@ mod tests {
         ] {
             assert!(told(value.clone()).starts_with(member), "{value}");
         }
+    }
+
+    #[test]
+    fn links_and_texts_may_be_in_further_languages() {
+        let texts = json!({
+            "intro": "One account", "intro#de": "Ein Konto", "intro#pt-BR": "Uma conta", "foot#fr": "Bonjour",
+            "help_uri#de": "https://acme.example/hilfe", "tos_uri#de": null,
+        });
+        assert_eq!(told(texts.clone()), "");
+        let branding: Branding = serde_json::from_value(texts).unwrap();
+        let intros = ["de", "de-AT", "pt", "ja"].map(|language| branding.displayed_in("intro", language));
+        assert_eq!(intros, ["Ein Konto", "Ein Konto", "Uma conta", "One account"].map(Some));
+        assert_eq!(branding.displayed_in("foot", "fr"), Some("Bonjour"));
+        assert_eq!(branding.displayed_in("foot", "de"), None);
+        let stored = serde_json::to_value(&branding).unwrap();
+        assert_eq!((&stored["intro#de"], stored.get("tos_uri#de")), (&json!("Ein Konto"), None));
+        assert_eq!(serde_json::from_value::<Branding>(stored).unwrap(), branding);
+        let many: Map<String, Value> =
+            (0..65).map(|number| (format!("intro#x{number}"), json!("Hi"))).collect();
+        for (value, why) in [
+            (json!({ "intro#": "Hi" }), "branding.intro has a translation whose language is no tag"),
+            (json!({ "foot#d_e": "Hi" }), "branding.foot has a translation whose language is no tag"),
+            (json!({ "foot#de": " " }), "branding.foot#de must be 1 to 500 characters on one line"),
+            (
+                json!({ "policy_uri#de": "javascript:x" }),
+                "branding.policy_uri#de must be an http or https URL",
+            ),
+            (json!({ "name#de": "Acme" }), "unknown field"),
+            (json!({ "intro#de": 7 }), "intro#de must be a text"),
+            (Value::Object(many), "branding is in further languages more than 64 times"),
+        ] {
+            assert!(told(value.clone()).starts_with(why), "{value}");
+        }
+    }
+
+    #[test]
+    fn the_members_are_those_that_are_written() {
+        let all = json!({
+            "name": "Acme", "accent": { "light": "#0f665d", "dark": "#56bcad" }, "variables": { "radius": "4px" },
+            "help_uri": "https://acme.example", "policy_uri": "https://acme.example", "tos_uri": "https://acme.example",
+            "intro": "Hi", "foot": "Hi",
+        });
+        let Value::Object(written) =
+            serde_json::to_value(serde_json::from_value::<Branding>(all).unwrap()).unwrap()
+        else {
+            panic!("an object")
+        };
+        let mut members = MEMBERS.to_vec();
+        members.sort_unstable();
+        let mut names: Vec<_> = written.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        assert_eq!(names, members);
+        assert!(check_members(&written).is_ok());
+        let unknown = Map::from_iter([("intro#de".to_owned(), json!("x")), ("intr".to_owned(), json!("x"))]);
+        let told = check_members(&unknown).unwrap_err().to_string();
+        assert_eq!(told, "unknown member \"branding.intr\"; did you mean \"branding.intro\"?");
     }
 
     #[test]

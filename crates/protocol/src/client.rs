@@ -14,6 +14,7 @@ use crate::scope::{OFFLINE_ACCESS, Scope};
 use crate::settings::ClientOverrides;
 use crate::sign_in::acr::RequestedAcr;
 use crate::time::Timestamp;
+use crate::translation;
 
 /// A grant type that the token endpoint knows (RFC 7591 2, `grant_types`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -268,14 +269,12 @@ impl Client {
     /// A displayed member in a language, if it is given in it (OpenID Connect Dynamic Client Registration 1.0 2.1): by the
     /// whole tag, else by the first subtag, else without a language.
     pub fn displayed_in(&self, member: &str, language: &str) -> Option<String> {
-        let primary = |tag: &str| tag.split('-').next().unwrap_or_default().to_ascii_lowercase();
         let given = || {
-            let translated = |key: &'_ str| key.strip_prefix(member)?.strip_prefix('#').map(str::to_owned);
-            self.display.iter().filter_map(move |(key, value)| Some((translated(key)?, value.as_str()?)))
+            let shown = self.display.iter();
+            shown.filter_map(move |(key, value)| Some((translation::tag_of(key, member)?, value.as_str()?)))
         };
-        let whole = given().find(|(tag, _)| tag.eq_ignore_ascii_case(language));
-        let found = whole.or_else(|| given().find(|(tag, _)| primary(tag) == primary(language)));
-        found.map(|(_, text)| text.to_owned()).or_else(|| self.displayed(member))
+        let found = translation::lookup(given, language);
+        found.map(str::to_owned).or_else(|| self.displayed(member))
     }
 
     /// Its name for people in a language.

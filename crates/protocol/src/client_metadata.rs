@@ -19,7 +19,7 @@ use symbolon_crypto::jwk::JwkSet;
 use symbolon_crypto::random::{self, Random};
 use symbolon_crypto::secret::SecretString;
 
-use crate::branding::Branding;
+use crate::branding::{self, Branding};
 use crate::claim_definition;
 use crate::client::{Client, GrantType, TokenEndpointAuthMethod, TokenExchangePolicy};
 use crate::client_secret::ClientSecret;
@@ -31,6 +31,7 @@ use crate::refusal::{Details, Reason};
 use crate::scope::Scope;
 use crate::settings::{ClientOverrides, LONGEST_LIFE};
 use crate::time::Timestamp;
+use crate::translation::{self, MOST_TRANSLATIONS};
 use crate::unknown_member::{self, Members};
 
 pub use secrets::{regenerate_secret, secret_digests};
@@ -86,8 +87,6 @@ const DISPLAY_OTHERS: [&str; 6] = [
 /// Members that may be given in further languages, as `client_name#de` (OpenID Connect Dynamic Client Registration 1.0
 /// 2.1).
 pub const IN_LANGUAGES: [&str; 5] = ["client_name", "logo_uri", "client_uri", "policy_uri", "tos_uri"];
-/// The most members in further languages.
-pub const MOST_TRANSLATIONS: usize = 64;
 
 /// A created or changed client, with its secret if that is new. The secret cannot be shown later.
 #[must_use]
@@ -411,12 +410,7 @@ fn check_link(member: &str, uri: &str) -> Result<(), OAuthError> {
 fn translations(doc: &mut Members, shown: &mut Metadata) -> Result<(), OAuthError> {
     for name in IN_LANGUAGES {
         for (member, value) in doc.take_translations(name) {
-            let tag = member.strip_prefix(name).unwrap_or_default().trim_start_matches('#');
-            let is_tag = (1..=35).contains(&tag.len())
-                && tag.split('-').all(|part| {
-                    (1..=8).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
-                });
-            if !is_tag {
+            if !translation::tag_of(&member, name).is_some_and(translation::is_tag) {
                 return Err(invalid(name, "has a translation whose language is no tag of RFC 5646"));
             }
             match &value {
@@ -506,7 +500,7 @@ fn overrides(doc: &mut Members) -> Result<ClientOverrides, OAuthError> {
 
 fn branding(doc: &mut Members) -> Result<Option<Box<Branding>>, OAuthError> {
     if let Some(Value::Object(given)) = doc.get("branding") {
-        unknown_member::check(given, unknown_member::names_of::<Branding>(), "branding")?;
+        branding::check_members(given)?;
     }
     let own: Option<Branding> = take(doc, "branding")?;
     let own = own.filter(|own| !own.is_empty());

@@ -54,6 +54,7 @@ pub mod sign_in;
 pub mod third_party_initiated_login;
 pub mod time;
 pub mod token;
+pub mod translation;
 pub mod ui_locale;
 pub mod unknown_member;
 pub mod user;

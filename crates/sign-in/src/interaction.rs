@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use axum::response::Response;
+use http::HeaderValue;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use symbolon_crypto::random;
@@ -28,7 +29,7 @@ use symbolon_store::shard::{Route, ShardKind};
 use crate::first_factor::FirstFactor;
 use crate::sign_in_goal::SignInGoal;
 use symbolon_app::http::csrf::{Browser, INTERACTION_LIVES, PageForm, Purpose};
-use symbolon_app::http::language::{locale, page_language};
+use symbolon_app::http::language::{choice_cookie, locale, page_language};
 use symbolon_app::http::{Context, Failure, Received, redirect, session_cookie};
 
 /// The longest sealed interaction that is put into an address, in bytes: proxies refuse request lines beyond 8 KB. A
@@ -281,6 +282,25 @@ impl<P: Pending> Interaction<P> {
             open.begin_anew(context);
         }
         Ok(open)
+    }
+
+    /// Opens the interaction of this very page, which the choice of a language at its foot brings along. `None`: who comes from elsewhere.
+    pub(super) fn reopened(context: &Context, received: &Received, params: &Params<'_>) -> Option<Self> {
+        params.get("language").ok()??;
+        Self::open(context, received, params).ok()
+    }
+
+    /// The cookie that keeps the language which the person has just chosen at the foot of its page.
+    ///
+    /// # Errors
+    /// `invalid_request` if the parameter is repeated.
+    pub(super) fn choice_cookie(
+        &self,
+        context: &Context,
+        params: &Params<'_>,
+    ) -> Result<Option<HeaderValue>, Failure> {
+        let chosen = chosen_language(params)?.filter(|chosen| page_language(*chosen) == self.language);
+        Ok(chosen.and_then(|chosen| choice_cookie(&context.issuer, chosen)))
     }
 
     /// Gives the interaction a new id, so that signing in with it opens a new session.

@@ -3,6 +3,7 @@
 pub(crate) mod breached_passwords;
 pub(crate) mod master_key;
 pub(crate) mod owner;
+pub(crate) mod places;
 pub(crate) mod secrets;
 pub(crate) mod store;
 
@@ -102,6 +103,7 @@ async fn run(mut config: Config, accept_clock: bool, reload: Reload<'_>) -> Resu
     let clock = SystemClock::start();
     let mut found = store::check(&config);
     found.extend(breached_passwords::check(&config));
+    found.extend(places::check(&config));
     let of_files = config.check_files(clock.now(), found)?;
     for warning in config.warnings().iter().chain(&of_files) {
         tracing::warn!(key = warning.key, "{}", warning.text);

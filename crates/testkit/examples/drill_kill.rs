@@ -141,27 +141,34 @@ const AROUND: Duration = Duration::from_millis(1_500);
 const MOST_TIMES: usize = 40;
 
 /// What has to have happened so often before the moment.
-const BEFORE: [(&str, u64); 3] = [
+const BEFORE: [(&str, u64); 5] = [
     ("acknowledged generator that was set up", 6),
     ("acknowledged passkey that was added", 6),
     ("acknowledged request for a code by mail", 12),
+    ("acknowledged request for a recovery link", 8),
+    ("acknowledged request for a code of a registration", 8),
 ];
 
 /// What has to have happened so often between the moment and the kill.
-const AFTER: [(&str, u64); 6] = [
+const AFTER: [(&str, u64); 8] = [
     ("acknowledged sign-in by a recovery code", 6),
     ("acknowledged sign-in by a code of a generator", 6),
-    ("acknowledged sign-in by a code by mail", 6),
+    ("acknowledged use of a code by mail", 6),
+    ("acknowledged use of a recovery link", 4),
+    ("acknowledged use of a code of a registration", 4),
     ("acknowledged changed password", 3),
     ("acknowledged passkey that was removed", 4),
     ("acknowledged mail", 6),
 ];
 
 /// What is found when the data goes back to an earlier state: each of these.
-const FOUND: [&str; 8] = [
+const FOUND: [&str; 11] = [
     "recovery code that was used",
     "code of a generator that was used",
     "code by mail that was used",
+    "recovery link that was used",
+    "code of a registration that was used",
+    "account that was registered",
     "password that was replaced",
     "passkey that was removed",
     "mail that was acknowledged never came",

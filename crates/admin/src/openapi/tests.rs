@@ -156,6 +156,20 @@ fn members_of_clients_in_further_languages_are_described() {
     }
 }
 
+/// Texts and links of branding too, in the same form.
+#[test]
+fn branding_in_further_languages_is_described() {
+    let document = document();
+    let schemas = &document["components"]["schemas"];
+    for name in ["IssuerSettings", "ClientMetadata"] {
+        let branding = &schemas[name]["properties"]["branding"];
+        let patterns = branding["patternProperties"].as_object().expect("patterns");
+        let [pattern] = patterns.keys().collect::<Vec<_>>()[..] else { panic!("{patterns:?}") };
+        assert!(pattern.starts_with("^(help_uri|policy_uri|tos_uri|intro|foot)#"), "{pattern}");
+        assert_eq!(branding["additionalProperties"], false, "{name}");
+    }
+}
+
 /// Whether a schema, or each of its alternatives, refuses members that it does not name.
 fn is_closed(schema: &Value) -> bool {
     match schema["oneOf"].as_array() {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use symbolon_protocol::branding::Branding;
+use symbolon_protocol::branding;
 use symbolon_protocol::claim_definition;
 use symbolon_protocol::pkce::policy;
 use symbolon_protocol::revocation::KEPT_AT_LEAST;
@@ -128,8 +128,8 @@ fn refuse_unknown(named: &Map<String, Value>) -> Result<(), AdminError> {
     if let Some(Value::Object(lifetimes)) = named.get("lifetimes") {
         unknown_member::check(lifetimes, unknown_member::names_of::<Lifetimes>(), "lifetimes")?;
     }
-    if let Some(Value::Object(branding)) = named.get("branding") {
-        unknown_member::check(branding, unknown_member::names_of::<Branding>(), "branding")?;
+    if let Some(Value::Object(given)) = named.get("branding") {
+        branding::check_members(given)?;
     }
     Ok(())
 }

@@ -19,6 +19,7 @@ use symbolon_protocol::client::Client;
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::third_party_initiated_login::address as login_address;
+use symbolon_protocol::ui_locale::UiLocale;
 use symbolon_store::Durable;
 
 use super::failure::ErrorAbout;
@@ -287,12 +288,19 @@ impl Call {
         }
     }
 
-    /// The language of a page that answers this request: of its `ui_locales` if it has some that can be read, or as the
-    /// browser's headers say.
+    /// The language of a page that answers this request: what the person has just chosen at the foot of a page, else of its
+    /// `ui_locales` if it has some that can be read, or as the browser's headers say.
     pub fn language(&self) -> Language {
         let params = Params::parse(self.received.encoded()).ok();
         let ui_locales = params.as_ref().and_then(|params| params.get("ui_locales").ok().flatten());
-        page_language(locale(&self.received.headers, &self.context.issuer, ui_locales))
+        let other = || locale(&self.received.headers, &self.context.issuer, ui_locales);
+        page_language(self.chosen_language().unwrap_or_else(other))
+    }
+
+    /// The language that the person has just chosen at the foot of a page.
+    pub fn chosen_language(&self) -> Option<UiLocale> {
+        let params = Params::parse(self.received.encoded()).ok()?;
+        params.get("language").ok()?.and_then(UiLocale::lookup)
     }
 
     /// From now on the request is handled to its end even if the browser gives it up, by a button that is pressed again: it is

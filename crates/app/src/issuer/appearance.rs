@@ -1,7 +1,7 @@
 //! How pages present an issuer: by its own branding, and on pages of a client's requests by the client's before that.
 
 use symbolon_mail::MailBrand;
-use symbolon_pages::Brand;
+use symbolon_pages::{Brand, ByLanguage};
 use symbolon_protocol::branding::Branding;
 use symbolon_protocol::client::Client;
 use symbolon_protocol::discovery;
@@ -29,17 +29,24 @@ impl IssuerState {
 
     /// How its own pages present it.
     pub fn brand(&self) -> Brand {
+        self.brand_with(None)
+    }
+
+    /// How its pages present it, where links and texts of a client's branding go before its own.
+    fn brand_with(&self, own: Option<&Branding>) -> Brand {
         let settings = self.settings.load();
-        let Branding { help_uri, policy_uri, tos_uri, intro, foot, .. } = &settings.branding;
+        let displayed = |member: &str| {
+            ByLanguage::of(|language| displayed(own, &settings.branding, (member, language.tag())))
+        };
         let (style, logo) = (self.style.load(), self.logo.load());
         Brand {
             style: style.as_ref().map(|style| format!("{}{}", self.prefix, style.address(None))),
             logo: logo.as_ref().map(|logo| self.logo_address(logo, None)),
-            help_uri: help_uri.clone(),
-            policy_uri: policy_uri.clone(),
-            tos_uri: tos_uri.clone(),
-            intro: intro.clone(),
-            foot: foot.clone(),
+            help_uri: displayed("help_uri"),
+            policy_uri: displayed("policy_uri"),
+            tos_uri: displayed("tos_uri"),
+            intro: displayed("intro"),
+            foot: displayed("foot"),
         }
     }
 
@@ -51,48 +58,36 @@ impl IssuerState {
     /// How pages of a client's requests present it. What the client's branding names goes before the issuer's. Accent and
     /// variables go together, because their contrast was checked together.
     pub fn appearance_for(&self, client: &Client, logo: Option<&Logo>) -> Appearance {
-        let Appearance { name, brand } = self.appearance();
-        let Some(own) = client.branding.as_deref() else { return Appearance { name, brand } };
+        let Some(own) = client.branding.as_deref() else { return self.appearance() };
         let style = own.style_sheet();
         let style = style.map(|style| format!("{}{}", self.prefix, style.address(Some(&client.client_id))));
         // A name of its own has the logo of its own beside it.
         let logo = logo.filter(|_| client.has_name_in_head());
         let logo = logo.map(|logo| self.logo_address(logo, Some(&client.client_id)));
-        let first = |own: &Option<String>, issuers: Option<String>| own.clone().or(issuers);
+        let brand = self.brand_with(Some(own));
         Appearance {
-            name: own.name.clone().unwrap_or(name),
-            brand: Brand {
-                style: style.or(brand.style),
-                logo: logo.or(brand.logo),
-                help_uri: first(&own.help_uri, brand.help_uri),
-                policy_uri: first(&own.policy_uri, brand.policy_uri),
-                tos_uri: first(&own.tos_uri, brand.tos_uri),
-                intro: first(&own.intro, brand.intro),
-                foot: first(&own.foot, brand.foot),
-            },
+            name: own.name.clone().unwrap_or_else(|| self.display_name()),
+            brand: Brand { style: style.or(brand.style), logo: logo.or(brand.logo), ..brand },
         }
     }
 
-    /// How its mail presents it, or the client in whose request the mail was asked for, with that client's logo: as pages do, with
-    /// the logo itself.
-    pub fn mail_brand(&self, client: Option<&Client>, logo: Option<Logo>) -> MailBrand {
-        let Appearance { name, brand } = match client {
-            Some(client) => self.appearance_for(client, logo.as_ref()),
-            None => self.appearance(),
-        };
+    /// How its mail presents it, or the client in whose request the mail was asked for, with that client's logo: as pages in the
+    /// mail's language do, with the logo itself.
+    pub fn mail_brand(&self, client: Option<&Client>, logo: Option<Logo>, language: &str) -> MailBrand {
         let settings = self.settings.load();
         let own = client.and_then(|client| client.branding.as_deref());
         let coloured = own.filter(|own| own.style_sheet().is_some()).unwrap_or(&settings.branding);
         let of_client = logo.filter(|_| client.is_some_and(Client::has_name_in_head));
+        let displayed = |member| displayed(own, &settings.branding, (member, language));
         MailBrand {
-            name,
+            name: own.and_then(|own| own.name.clone()).unwrap_or_else(|| self.display_name()),
             issuer_url: self.url.to_string(),
             buttons: coloured.buttons(),
             logo: of_client.or_else(|| self.logo.load().as_deref().cloned()),
-            help_uri: brand.help_uri,
-            policy_uri: brand.policy_uri,
-            tos_uri: brand.tos_uri,
-            foot: brand.foot,
+            help_uri: displayed("help_uri"),
+            policy_uri: displayed("policy_uri"),
+            tos_uri: displayed("tos_uri"),
+            foot: displayed("foot"),
         }
     }
 
@@ -100,6 +95,12 @@ impl IssuerState {
     pub fn logo_address(&self, logo: &Logo, client: Option<&ClientId>) -> String {
         format!("{}{}", self.prefix, logo.address(client))
     }
+}
+
+/// A member of a client's branding, else of its issuer's, in a language: the client's in every language before the issuer's in any.
+fn displayed(own: Option<&Branding>, issuers: &Branding, (member, language): (&str, &str)) -> Option<String> {
+    let own = own.and_then(|own| own.displayed_in(member, language));
+    own.or_else(|| issuers.displayed_in(member, language)).map(str::to_owned)
 }
 
 #[cfg(test)]

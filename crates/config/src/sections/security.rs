@@ -88,6 +88,13 @@ pub(crate) const SECTION: Section = Section {
              digits, one a line, with or without `:` and a count behind it, in ascending order, as `haveibeenpwned-downloader` \
              writes it into one file. It is searched where it lies and not loaded. SIGHUP opens a newer file.",
         ),
+        Key::new("places_file", "SYMBOLON_PLACES_FILE", "--places-file", ValueKind::Path)
+            .unset("addresses are shown without a place")
+            .live()
+            .doc(
+                "Table of the places of network addresses in MaxMind's format (`.mmdb`), of cities or of countries. People see the place \
+                 beside the address of each of their sessions, and in mail about a new sign-in. It is read into memory. SIGHUP reads a newer file.",
+            ),
         Key::new("argon2.memory", "SYMBOLON_ARGON2_MEMORY", "--argon2-memory", ValueKind::Size { min: 64 << 10, max: 1 << 30 })
             .default("19MiB")
             .doc("Memory per password hash (RFC 9106 section 3.1, m)."),
@@ -147,6 +154,8 @@ pub struct Security {
     pub hsts: Duration,
     /// The list of breached passwords.
     pub breached_passwords: Option<PathBuf>,
+    /// The table of the places of addresses.
+    pub places: Option<PathBuf>,
     /// Password hashing.
     pub argon2: Argon2,
 }
@@ -193,6 +202,7 @@ pub(crate) fn build(reader: &mut Reader, mode: Mode, issuer: &IssuerUrl) -> Secu
         session_cookie: session_cookie(reader, issuer),
         hsts: reader.duration("hsts"),
         breached_passwords: reader.optional_path("breached_passwords_file"),
+        places: reader.optional_path("places_file"),
         argon2: argon2(reader),
     }
 }

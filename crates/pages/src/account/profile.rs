@@ -37,6 +37,8 @@ pub enum AttributeInput {
 pub struct AttributeField {
     /// The attribute's name.
     pub name: String,
+    /// What people read of it.
+    pub label: String,
     /// How it is typed.
     pub input: AttributeInput,
     /// Its value as text.

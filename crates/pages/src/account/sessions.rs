@@ -17,6 +17,8 @@ pub struct SessionView {
     pub device: Option<String>,
     /// The address that it began from, if that is known.
     pub address: Option<String>,
+    /// The place that the address belongs to, if that is known.
+    pub place: Option<String>,
     /// When it began, in milliseconds since 1970.
     pub begun: u64,
     /// When the person last proved who they are, in milliseconds since 1970.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 
-use super::{AttributeName, AttributeType, is_reserved_claim};
+use super::{AttributeName, AttributeType, DisplayName, is_reserved_claim};
 use crate::scope::Scope;
 
 /// The longest pattern, in characters.
@@ -36,7 +36,6 @@ impl Party {
 
 /// One attribute of an issuer's users.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct AttributeDefinition {
     /// Its name in the user's record, and that of its claim.
     pub name: AttributeName,
@@ -61,6 +60,9 @@ pub struct AttributeDefinition {
     /// The scope token that releases it as a claim; without one it is never released.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<Scope>,
+    /// What people read in the place of its name. Every other member is refused here.
+    #[serde(flatten)]
+    pub display_name: DisplayName,
 }
 
 fn everybody() -> BTreeSet<Party> {
@@ -83,7 +85,13 @@ impl AttributeDefinition {
             readable_by: everybody(),
             writable_by: administrators(),
             scope: None,
+            display_name: DisplayName::default(),
         }
+    }
+
+    /// What people read of it in a language.
+    pub fn label(&self, language: &str) -> &str {
+        self.display_name.in_language(language).unwrap_or(self.name.as_str())
     }
 
     /// Whether a granted scope releases it.
@@ -121,7 +129,7 @@ impl AttributeDefinition {
         if self.required && !self.writable_by.contains(&Party::Administrator) {
             return Some("is required, so writable_by needs administrator".to_owned());
         }
-        None
+        self.display_name.fault()
     }
 }
 

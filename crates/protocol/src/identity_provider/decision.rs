@@ -107,6 +107,32 @@ mod tests {
         }
     }
 
+    /// Accounts are found by the key of a name, which a spelling does not change. Should one be found otherwise, the addresses are
+    /// compared once more.
+    #[test]
+    fn every_spelling_of_an_address_is_one_and_what_only_looks_the_same_is_another() {
+        let open = IdentityProvider { link_by_verified_email: true, ..provider() };
+        let account = user(json!({ "email": "ann@m\u{fc}ller.example" }));
+        let says = |email: &str| {
+            let claims = json!({ "sub": "s", "email": email, "email_verified": true });
+            let Value::Object(claims) = claims else { panic!("an object") };
+            let upstream = UpstreamUser::of_claims(&provider(), claims).unwrap();
+            decide(&open, &upstream, Known { by_address: Some(&account), ..Known::default() })
+        };
+        for spelling in ["ann@m\u{fc}ller.example", "ann@mu\u{308}ller.example", "ANN@M\u{dc}LLER.EXAMPLE"] {
+            assert_eq!(says(spelling), Decision::Connect(account.id.clone()), "{spelling}");
+        }
+        // A Cyrillic letter before and behind the @, a mark less, another letter.
+        for look_alike in [
+            "\u{430}nn@m\u{fc}ller.example",
+            "ann@m\u{fc}ll\u{435}r.example",
+            "ann@muller.example",
+            "ann@m\u{171}ller.example",
+        ] {
+            assert_eq!(says(look_alike), Decision::Unknown(Unknown::AddressTaken), "{look_alike}");
+        }
+    }
+
     #[test]
     fn an_address_that_was_registered_again_leads_to_nobody() {
         let ann = user(json!({}));

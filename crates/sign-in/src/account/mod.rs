@@ -16,20 +16,23 @@ pub(super) mod sessions;
 use std::sync::Arc;
 
 use axum::response::Response;
-use http::{StatusCode, header};
+use http::StatusCode;
 use serde_json::Value;
 use symbolon_pages::{AccountFrame, AccountNotice, AccountPage, AccountPlace, Language, RenderError};
 use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::{Details, Reason, Refusal};
 use symbolon_protocol::session::Session;
+use symbolon_protocol::ui_locale::UiLocale;
 use symbolon_protocol::user::User;
 
 use crate::authorize::resume;
 use crate::browser_accounts::most;
 use crate::interaction::{Interaction, Page, PendingAuthorization, session_of};
+use crate::login_page::append;
 use crate::sign_in_goal::{AccountGoal, Freshness, SignInGoal};
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::csrf::{Browser, PageForm, Purpose};
+use symbolon_app::http::language::choice_cookie;
 use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect, session_cookie};
 
 /// The person who is signed in in this browser.
@@ -39,6 +42,8 @@ struct Person {
     browser: Browser,
     /// The language of the pages.
     language: Language,
+    /// The one that was just chosen at the foot of a page.
+    chosen: Option<UiLocale>,
 }
 
 /// Who asks for an account page.
@@ -78,8 +83,8 @@ async fn signed_in(call: &mut Call) -> Result<Option<Person>, Failure> {
     let user = app.store.user(&issuer.id, &session.user).await?;
     let Some(user) = user.filter(|user| user.may_sign_in()) else { return Ok(None) };
     let browser = Browser::of_or_new(&received.headers, issuer, &*app.random);
-    let language = call.language();
-    Ok(Some(Person { session, user, browser, language }))
+    let (language, chosen) = (call.language(), call.chosen_language());
+    Ok(Some(Person { session, user, browser, language, chosen }))
 }
 
 impl Person {
@@ -149,8 +154,9 @@ impl Person {
     ) -> Result<Response, Failure> {
         let page = page.map_err(|error| Failure::Internal(error.to_string()))?;
         let mut response = html(status, page, &Policy { language: self.language, ..policy });
-        if let Some(cookie) = self.browser.cookie(&context.issuer) {
-            response.headers_mut().append(header::SET_COOKIE, cookie);
+        let choice = self.chosen.and_then(|chosen| choice_cookie(&context.issuer, chosen));
+        for cookie in [self.browser.cookie(&context.issuer), choice] {
+            append(response.headers_mut(), cookie);
         }
         Ok(response)
     }

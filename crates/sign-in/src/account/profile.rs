@@ -3,7 +3,7 @@
 use axum::response::Response;
 use serde_json::{Map, Value, json};
 use symbolon_pages::{
-    AccountNotice, AccountPlace, AttributeField, AttributeInput, ProfileField, ProfilePage,
+    AccountNotice, AccountPlace, AttributeField, AttributeInput, Language, ProfileField, ProfilePage,
 };
 use symbolon_protocol::attribute::{
     AttributeDefinition, AttributeSchema, AttributeType, AttributeValue, Attributes, Party,
@@ -227,6 +227,7 @@ fn page(
         value: claim(&mut profile, name).and_then(|claim| claim.clone()).unwrap_or_default(),
     });
     let status = status(notice.as_ref());
+    let attributes = settings.attributes.definitions().iter();
     let page = ProfilePage {
         language: person.language,
         issuer_name: context.issuer.display_name(),
@@ -235,14 +236,14 @@ fn page(
         email_verified: shown.email_verified,
         fields: fields.into(),
         mail_language: mail_locale(&shown.profile).map(page_language),
-        attributes: settings.attributes.definitions().iter().filter_map(|own| field(own, shown)).collect(),
+        attributes: attributes.filter_map(|own| field(own, shown, person.language)).collect(),
         seen: person.user.updated_at.millis(),
     };
     person.page(context, status, page.render_for(&context.issuer.prefix, &context.issuer.brand()))
 }
 
 /// How an attribute is shown; `None` if the person may neither see nor write it.
-fn field(definition: &AttributeDefinition, user: &User) -> Option<AttributeField> {
+fn field(definition: &AttributeDefinition, user: &User, language: Language) -> Option<AttributeField> {
     let is_readable = definition.readable_by.contains(&BY);
     let is_writable = definition.writable_by.contains(&BY);
     let stored = user.profile.attributes.get(&definition.name).filter(|_| is_readable);
@@ -264,6 +265,7 @@ fn field(definition: &AttributeDefinition, user: &User) -> Option<AttributeField
     let is_required = definition.required;
     (is_readable || is_writable).then(|| AttributeField {
         name: definition.name.to_string(),
+        label: definition.label(language.tag()).to_owned(),
         input,
         value,
         is_writable,

@@ -12,7 +12,7 @@ use super::{Person, Visitor, by_themselves, done, form, status, told, visitor};
 use crate::session_end::end_session_by_sid;
 use crate::sign_in_goal::Freshness;
 use symbolon_app::grants;
-use symbolon_app::http::{Call, Failure};
+use symbolon_app::http::{Call, Context, Failure};
 
 const PLACE: AccountPlace = AccountPlace::Sessions;
 
@@ -66,7 +66,8 @@ async fn page(call: &mut Call, person: &Person, notice: Option<AccountNotice>) -
         .store
         .list_sessions(&context.issuer.id, &person.user.id, &newest, context.app.now())
         .await?;
-    let mut sessions: Vec<SessionView> = found.items.iter().map(|listed| view(person, listed)).collect();
+    let mut sessions: Vec<SessionView> =
+        found.items.iter().map(|listed| view(context, person, listed)).collect();
     // This browser's first, the others newest first.
     sessions.sort_by_key(|session| !session.is_this);
     let status = status(notice.as_ref());
@@ -81,12 +82,13 @@ async fn page(call: &mut Call, person: &Person, notice: Option<AccountNotice>) -
     person.page(context, status, page.render_for(&context.issuer.prefix, &context.issuer.brand()))
 }
 
-fn view(person: &Person, listed: &ListedSession) -> SessionView {
+fn view(context: &Context, person: &Person, listed: &ListedSession) -> SessionView {
     let session = &listed.session;
     let origin = listed.origin.clone().unwrap_or_default();
     SessionView {
         device: origin.device,
         address: origin.address.map(|address| address.to_string()),
+        place: origin.address.and_then(|address| context.app.place_of(address, person.language.tag())),
         sid: session.sid.to_string(),
         is_this: session.sid == person.session.sid,
         begun: session.created_at.millis(),

@@ -38,9 +38,17 @@ pub(in super::super) async fn show(call: &mut Call) -> Result<Response, Failure>
     if params.get("sent")?.is_some() {
         return notice((context, call.language()), StatusCode::OK, Notice::RecoverySent, None);
     }
-    let Onward { authorization, ui_locale } = Onward::of(context, received, &params)?;
-    let interaction = Interaction::begin(context, received, PendingRecovery { authorization, ui_locale });
-    page((context, received), &interaction, "", None).await
+    let interaction = match Interaction::<PendingRecovery>::reopened(context, received, &params) {
+        Some(own) => own,
+        None => {
+            let Onward { authorization, ui_locale } = Onward::of(context, received, &params)?;
+            Interaction::begin(context, received, PendingRecovery { authorization, ui_locale })
+        }
+    };
+    let choice = interaction.choice_cookie(context, &params)?;
+    let mut response = page((context, received), &interaction, "", None).await?;
+    append(response.headers_mut(), choice);
+    Ok(response)
 }
 
 /// `POST /forgot-password`.

@@ -1,7 +1,7 @@
 //! Who wants an account: what was typed into the form, and what is taken of it.
 
 use serde::{Deserialize, Serialize};
-use symbolon_pages::{FieldKind, FormField, RegisterError};
+use symbolon_pages::{ByLanguage, FieldKind, FormField, RegisterError};
 use symbolon_protocol::attribute::{
     AttributeDefinition, AttributeSchema, AttributeType, AttributeValue, Attributes, Party,
 };
@@ -129,7 +129,8 @@ fn field(definition: &AttributeDefinition, value: String) -> FormField {
     };
     // A box that is not ticked is an answer, too.
     let required = kind != FieldKind::Check;
-    FormField { name: definition.name.to_string(), kind, value, required }
+    let label = ByLanguage::of(|language| Some(definition.label(language.tag()).to_owned()));
+    FormField { name: definition.name.to_string(), label, kind, value, required }
 }
 
 /// The value of a typed text; `None` if nothing was typed. A list is typed with commas.

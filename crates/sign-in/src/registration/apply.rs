@@ -35,13 +35,26 @@ use symbolon_app::registration::{INVITATION, leads_in, open_invitation, page_url
 pub(in super::super) async fn show(call: &mut Call) -> Result<Response, Failure> {
     let Call { context, received, .. } = &*call;
     let params = Params::parse(received.encoded())?;
-    let Onward { authorization, ui_locale } = Onward::of(context, received, &params)?;
     let sealed = params.get(INVITATION)?;
-    let invitation = sealed.and_then(|sealed| open_invitation(&context.issuer, sealed));
-    if !is_open(call, invitation.as_ref()) {
-        return closed(call, authorization.as_ref());
+    let interaction = match Interaction::<PendingRegistration>::reopened(context, received, &params) {
+        Some(own) => own,
+        None => {
+            let Onward { authorization, ui_locale } = Onward::of(context, received, &params)?;
+            let invitation = sealed.and_then(|sealed| open_invitation(&context.issuer, sealed));
+            let pending = PendingRegistration {
+                authorization,
+                ui_locale,
+                invitation,
+                ..PendingRegistration::default()
+            };
+            Interaction::begin(context, received, pending)
+        }
+    };
+    let invitation = interaction.pending.invitation.as_ref();
+    if !is_open(call, invitation) {
+        return closed(call, interaction.pending.authorization.as_ref());
     }
-    let is_over = match &invitation {
+    let is_over = match invitation {
         Some(own) => !leads_in((&*context.app, &*context.issuer), own).await?,
         None => sealed.is_some(),
     };
@@ -49,12 +62,12 @@ pub(in super::super) async fn show(call: &mut Call) -> Result<Response, Failure>
         return notice((context, call.language()), StatusCode::GONE, Notice::InvitationOver, None);
     }
     let settings = context.issuer.settings.load_full();
-    let email = invitation.as_ref().map_or("", |invitation| invitation.email.as_str());
+    let email = invitation.map_or("", |invitation| invitation.email.as_str());
     let typed = Typed::empty(&settings.attributes, email);
-    let pending =
-        PendingRegistration { authorization, ui_locale, invitation, ..PendingRegistration::default() };
-    let interaction = Interaction::begin(context, received, pending);
-    page((context, received), &interaction, &typed, None).await
+    let choice = interaction.choice_cookie(context, &params)?;
+    let mut response = page((context, received), &interaction, &typed, None).await?;
+    append(response.headers_mut(), choice);
+    Ok(response)
 }
 
 /// `POST /register`: mails a code, or says by mail that the address has an account. The answer is the same, and comes as

@@ -52,6 +52,14 @@ pub(super) fn command() -> Command {
     let set = TEXTS.into_iter().fold(set, |set, (flag, value, help)| {
         set.arg(Arg::new(flag).long(flag).value_name(value).allow_hyphen_values(true).help(help))
     });
+    let label = Arg::new("display-name").long("display-name").value_name("TEXT");
+    let in_language = Arg::new("display-name-in").long("display-name-in").value_name("TAG=TEXT");
+    let set = set.arg(label.help("What people read in place of its name"));
+    let set = set.arg(
+        in_language
+            .action(ArgAction::Append)
+            .help("The same in a language, such as de=Abteilung; may be given more than once"),
+    );
     let set = FLAGS.into_iter().fold(set, |set, (flag, help)| {
         set.arg(Arg::new(flag).long(flag).action(ArgAction::SetTrue).help(help))
     });
@@ -107,6 +115,14 @@ fn definition(matches: &ArgMatches) -> Map<String, Value> {
         if let Some(text) = matches.get_one::<String>(flag) {
             set(flag, Value::from(text.as_str()));
         }
+    }
+    if let Some(text) = matches.get_one::<String>("display-name") {
+        set("display_name", Value::from(text.as_str()));
+    }
+    for given in matches.get_many::<String>("display-name-in").into_iter().flatten() {
+        // Without a text, or a tag, it is refused by the server.
+        let (tag, text) = given.split_once('=').unwrap_or((given.as_str(), ""));
+        set(&format!("display_name#{tag}"), Value::from(text));
     }
     for (flag, _) in FLAGS {
         set(flag, Value::Bool(matches.get_flag(flag)));
@@ -242,6 +258,10 @@ mod tests {
             "-[0-9]+",
             "--scope",
             "work",
+            "--display-name",
+            "Number",
+            "--display-name-in",
+            "de=Nummer",
             "--required",
             "--unique",
             "--readable-by",
@@ -252,6 +272,7 @@ mod tests {
         let wanted = json!({
             "type": "string", "pattern": "-[0-9]+", "scope": "work", "required": true, "unique": true,
             "readable_by": ["administrator"], "writable_by": ["person", "administrator"],
+            "display_name": "Number", "display_name#de": "Nummer",
         });
         assert_eq!(defined(&all), wanted);
         for bad in [&["x"][..], &["x", "--type", "text"], &["x", "--type", "date", "--readable-by", "me"]] {

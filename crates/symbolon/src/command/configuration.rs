@@ -7,7 +7,7 @@ use symbolon_app::clock::{Clock, SystemClock};
 use symbolon_config as config;
 
 use super::{CommandError, load};
-use crate::process::{breached_passwords, master_key, store};
+use crate::process::{breached_passwords, master_key, places, store};
 
 pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
     let mut out = std::io::stdout().lock();
@@ -17,6 +17,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
             let mut found = store::check(&config);
             found.extend(master_key::check_stored(&config));
             found.extend(breached_passwords::check(&config));
+            found.extend(places::check(&config));
             let of_files = config.check_files(SystemClock::start().now(), found)?;
             for warning in config.warnings().iter().chain(&of_files) {
                 writeln!(out, "warning: {}: {}", warning.key, warning.text)?;

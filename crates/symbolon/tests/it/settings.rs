@@ -19,6 +19,9 @@ fn settings(place: &Place) {
     assert_eq!(place.run(&["issuer", "settings", "--json"]).json(), after);
     let reset = set(&["--set", "pkce=null", "--set", "lifetimes=null"]).json();
     assert_eq!((&reset["pkce"], &reset["lifetimes"]), (&json!("or_nonce"), &before["lifetimes"]));
+    let text = set(&["--set", "branding.intro=One account", "--set", "branding.intro#de=Ein Konto"]).json();
+    assert_eq!(text["branding"], json!({ "intro": "One account", "intro#de": "Ein Konto" }));
+    assert_eq!(set(&["--set", "branding=null"]).json()["branding"], json!({}));
     assert!(set(&["--set", "pkce"]).bad(2).contains("MEMBER=VALUE"));
     assert!(set(&["--issuer", "nobody"]).bad(1).contains("404"));
 }

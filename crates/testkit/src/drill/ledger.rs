@@ -1,6 +1,6 @@
 //! What one worker sent, and what was answered.
 
-use super::people::{Holder, MailedCode, QueuedMail};
+use super::people::{Holder, MailedKind, MailedSecret, QueuedMail};
 
 /// Microseconds since 1970, of the wall clock.
 pub type Micros = u64;
@@ -137,7 +137,7 @@ pub struct Ledger {
     /// Sessions that were opened many at once. They are neither used nor ended during the load.
     pub crowd: Vec<SignedIn>,
     pub holders: Vec<Holder>,
-    pub mailed_codes: Vec<MailedCode>,
+    pub mailed: Vec<MailedSecret>,
     pub mails: Vec<QueuedMail>,
 }
 
@@ -200,6 +200,11 @@ impl Ledger {
             .collect()
     }
 
+    /// Indices of what was asked for by mail, of one kind.
+    pub(super) fn mailed_of(&self, kind: MailedKind) -> Vec<usize> {
+        (0..self.mailed.len()).filter(|index| self.mailed[*index].kind == kind).collect()
+    }
+
     /// The ledger as it was at a moment: requests that were sent later are not in it, requests that were answered later
     /// are in flight.
     #[must_use]
@@ -214,7 +219,7 @@ impl Ledger {
             codes: self.codes.iter().take_while(|one| answered(one.issued, at)).cloned().collect(),
             crowd: self.crowd.iter().take_while(|one| answered(one.opened, at)).cloned().collect(),
             holders: self.holders.iter().map_while(|one| one.as_of(at)).collect(),
-            mailed_codes: self.mailed_codes.iter().map_while(|one| one.as_of(at)).collect(),
+            mailed: self.mailed.iter().map_while(|one| one.as_of(at)).collect(),
             mails: self.mails.iter().map_while(|one| one.as_of(at)).collect(),
             sessions,
         };

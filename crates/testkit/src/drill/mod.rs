@@ -32,7 +32,7 @@ pub use actor::{Actor, LOST_CODE};
 pub use crew::{Crew, Pressure};
 pub use ledger::{Chain, Code, Fate, Ledger, Link, Micros, Moment, Person, SignedIn, Span, Token};
 pub use meter::{Availability, Meter, Noted, Outcome};
-pub use people::{HeldPasskey, Holder, MailedCode, People, Proof, QueuedMail, Step};
+pub use people::{HeldPasskey, Holder, MailedKind, MailedSecret, People, Proof, QueuedMail, Step};
 pub use provider::{ADMIN_SECRET, COOKIE, Launch, Provider};
 pub use relying_party::RelyingPartyAtHand;
 pub use scene::{Arguments, Dice, unix_micros};

@@ -26,11 +26,13 @@ impl RelyingPartyAtHand {
         Self::register_with(wire, json!({}))
     }
 
-    /// The same for a client that is told of logouts.
+    /// The same for a client that is told of logouts, of an issuer at which everybody may register.
     ///
     /// # Errors
     /// [`NoAnswer`].
     pub fn register_told(wire: &Wire, people: &People) -> Result<Self, NoAnswer> {
+        let open = wire.admin("PATCH", "/settings", Some(&json!({ "registration": "open" })))?;
+        assert_eq!(open.status, 200, "{open:?}");
         Self::register_with(wire, json!({ "backchannel_logout_uri": people.inbox.logout_uri() }))
     }
 

@@ -183,3 +183,66 @@ fn a_client_is_named_and_linked_in_the_language_of_the_page() {
         assert_eq!(consent.body.contains("Töpferatlas"), locale == "de-CH");
     }
 }
+
+#[test]
+fn texts_and_links_are_in_the_language_of_the_page() {
+    let scene = Scene::new();
+    let set = |branding| scene.server.admin("PATCH", "/settings", Some(json!({ "branding": branding })));
+    let answer = set(json!({
+        "intro": "One account", "intro#de": "Ein Konto", "foot#fr": "Bonjour",
+        "help_uri": "https://acme.example/help", "help_uri#de": "https://acme.example/hilfe",
+    }));
+    assert_eq!(
+        (answer.status, &answer.json()["settings"]["branding"]["intro#de"]),
+        (200, &json!("Ein Konto")),
+        "{answer:?}"
+    );
+    let login = |locale: &str| {
+        let request = scene.rp.authorization_request().with("ui_locales", locale);
+        scene.at_login(&scene.server.browser(), &request)
+    };
+    let all =
+        ["One account", "Ein Konto", "Bonjour", "https://acme.example/help", "https://acme.example/hilfe"];
+    let shows = |locale: &str, shown: &[&str]| {
+        let page = login(locale);
+        for part in all {
+            // As an attribute or as the text of an element.
+            let is_there =
+                [format!("\"{part}\""), format!(">{part}<")].iter().any(|own| page.body.contains(own));
+            assert_eq!(is_there, shown.contains(&part), "{locale}: {part}: {page:?}");
+        }
+    };
+    shows("de-AT", &["Ein Konto", "https://acme.example/hilfe"]);
+    shows("fr", &["One account", "Bonjour", "https://acme.example/help"]);
+    shows("ja", &["One account", "https://acme.example/help"]);
+    // A client's goes before its issuer's only in the languages that it is given in.
+    let path = format!("/clients/{}", demo::CLIENT);
+    let theirs = json!({ "branding": { "intro#de": "Der Laden", "foot#ja": "店" } });
+    let patched = scene.server.admin("PATCH", &path, Some(theirs));
+    assert_eq!(patched.json()["client"]["branding"], json!({ "intro#de": "Der Laden", "foot#ja": "店" }));
+    assert!(login("de").body.contains(">Der Laden<"));
+    assert!(login("ja").body.contains(">店<"));
+    shows("fr", &["One account", "Bonjour", "https://acme.example/help"]);
+    assert_eq!(
+        scene.server.admin("PATCH", &path, Some(json!({ "branding": { "intro#de": null } }))).status,
+        200
+    );
+    // A change keeps the others, `null` removes, and what is no language or no member is refused.
+    assert_eq!(set(json!({ "intro#de": null, "foot": "Acme Ltd" })).status, 200);
+    shows("de", &["One account", "https://acme.example/hilfe"]);
+    assert!(login("fr").body.contains(">Bonjour<") && login("de").body.contains(">Acme Ltd<"));
+    for (branding, told) in [
+        (
+            json!({ "intro#d_e": "x" }),
+            "branding.intro has a translation whose language is no tag of RFC 5646",
+        ),
+        (json!({ "foot#de": "a\nb" }), "branding.foot#de must be 1 to 500 characters on one line"),
+        (json!({ "help_uri#de": "javascript:x" }), "branding.help_uri#de must be an http or https URL"),
+        (json!({ "name#de": "x" }), "unknown member"),
+    ] {
+        let refused = set(branding.clone());
+        assert!(refused.status == 400 && refused.body.contains(told), "{branding}: {refused:?}");
+        let refused = scene.server.admin("PATCH", &path, Some(json!({ "branding": branding })));
+        assert_eq!(refused.status, 400, "{refused:?}");
+    }
+}

@@ -3,6 +3,7 @@
 use serde_json::json;
 use symbolon_testkit::{Answer, Browser};
 
+use crate::account::signed_in;
 use crate::login::{Scene, hidden};
 
 /// What the page says of its language: the attributes of its root, `Content-Language` and `Vary`.
@@ -111,6 +112,63 @@ fn registering_and_recovering_are_in_the_language_that_was_asked_for() {
         let chosen = browser.get(&format!("{path}?transaction={transaction}&language=de"));
         assert_language(&chosen, "de", "ltr", "");
     }
+}
+
+/// At the foot of pages that no application leads to: it holds for what follows, and stays in the browser.
+#[test]
+fn registration_recovery_and_the_account_offer_the_choice() {
+    let scene = Scene::new();
+    let set = scene.server.admin("PATCH", "/settings", Some(json!({ "registration": "open" })));
+    assert_eq!(set.status, 200, "{set:?}");
+    for (path, field) in [("/register", "email"), ("/forgot-password", "username")] {
+        let browser = scene.server.browser();
+        let page = browser.get(&format!("{path}?ui_locales=de"));
+        assert_language(&page, "de", "ltr", "<span aria-current=\"true\">Deutsch</span>");
+        assert!(
+            page.body.contains(&format!("id=\"languages\" method=\"get\" action=\"{path}\"")),
+            "{page:?}"
+        );
+        let (transaction, _) = hidden(&page);
+        let chosen = browser.get(&format!("{path}?transaction={transaction}&language=ar"));
+        assert_language(&chosen, "ar", "rtl", "<span aria-current=\"true\">العربية</span>");
+        assert_eq!(browser.cookie("symbolon_language").as_deref(), Some("ar"), "{path}");
+        let (transaction, csrf) = hidden(&chosen);
+        let form = [("transaction", &*transaction), ("csrf_token", &*csrf), (field, "ann@example.com")];
+        let sent = browser.post(path, &form);
+        assert_eq!(sent.status, 303, "{path}: {sent:?}");
+        assert_language(&browser.get(&sent.location()), "ar", "rtl", "");
+        // Another browser's page is none of this one's, and a choice of what is no language none.
+        let other = scene.server.browser();
+        let stranger = other.get(&format!("{path}?transaction={transaction}&language=tlh"));
+        assert!(stranger.status == 200 && other.cookie("symbolon_language").is_none(), "{stranger:?}");
+    }
+    let browser = signed_in(&scene, &scene.demo.email, &scene.demo.password);
+    let page = browser.get("/account/sessions");
+    assert!(page.body.contains("id=\"languages\" method=\"get\" action=\"/account/sessions\""), "{page:?}");
+    assert_language(&browser.get("/account/sessions?language=ja"), "ja", "ltr", "日本語</span>");
+    assert_eq!(browser.cookie("symbolon_language").as_deref(), Some("ja"));
+    assert_language(&browser.get("/account"), "ja", "ltr", "日本語</span>");
+    assert_language(&browser.get("/account?language=tlh"), "ja", "ltr", "");
+}
+
+/// The invitation goes along with the choice.
+#[test]
+fn an_invitation_is_read_in_another_language() {
+    let scene = Scene::new();
+    let set = scene.server.admin("PATCH", "/settings", Some(json!({ "registration": "invited" })));
+    assert_eq!(set.status, 200, "{set:?}");
+    let invited = scene.server.admin(
+        "POST",
+        "/invitations",
+        Some(json!({ "email": "ann@example.com", "send_mail": false })),
+    );
+    assert_eq!(invited.status, 201, "{invited:?}");
+    let url = invited.json()["link"].as_str().expect("a link").to_owned();
+    let browser = scene.server.browser();
+    let page = browser.get(url.strip_prefix(&*scene.server.issuer).expect("the issuer's"));
+    let (transaction, _) = hidden(&page);
+    let chosen = browser.get(&format!("/register?transaction={transaction}&language=fr"));
+    assert_language(&chosen, "fr", "ltr", "ann@example.com");
 }
 
 #[test]

@@ -57,6 +57,7 @@ mod page_rows;
 mod pages;
 mod password_hashes;
 mod pkce;
+mod places;
 mod rate_limits;
 mod recovery;
 mod redirect_uri_forms;

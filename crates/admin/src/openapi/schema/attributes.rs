@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use symbolon_protocol::attribute::AttributeType;
 
+use super::clients::with_translations;
 use super::{Schemas, extended, flag, object, text};
 
 /// The attributes of a user.
@@ -33,7 +34,11 @@ pub(super) fn definitions() -> Schemas {
         ("readable_by", parties.clone()),
         ("writable_by", parties),
         ("scope", json!({ "type": "string", "description": "The scope token that releases it as a claim." })),
+        (
+            "display_name",
+            json!({ "type": "string", "description": "What people read in place of its name." }),
+        ),
     ];
-    let new = object(&["type"], &members);
+    let new = with_translations(object(&["type"], &members), &["display_name"]);
     vec![("AttributeDefinition", extended(&new, &["name"], &[])), ("NewAttributeDefinition", new)]
 }

@@ -1,12 +1,13 @@
 //! Clients and their settings.
 
 use serde_json::{Value, json};
-use symbolon_protocol::client_metadata::{IN_LANGUAGES, MOST_TRANSLATIONS};
+use symbolon_protocol::client_metadata::IN_LANGUAGES;
 use symbolon_protocol::client_secret::LONGEST_KEPT;
 use symbolon_protocol::logo;
 use symbolon_protocol::redirect_uri::RedirectUriForm;
 use symbolon_protocol::sign_in::acr::Acr;
 use symbolon_protocol::token::access_token::AccessTokenTyp;
+use symbolon_protocol::translation::MOST_TRANSLATIONS;
 
 use super::super::super::operation::reference;
 use super::{
@@ -104,7 +105,7 @@ pub(super) fn clients() -> Schemas {
             ("allow_claims_without_scope", flag()),
         ],
     );
-    let shared = with_translations(shared);
+    let shared = with_translations(shared, &IN_LANGUAGES);
     let kept_secret = [
         ("id", text()),
         ("created_at", optional(&time())),
@@ -165,14 +166,15 @@ pub(super) fn clients() -> Schemas {
     ]
 }
 
-/// A schema whose members for people may be given in further languages, as `client_name#de` (RFC 7591 2.2).
-fn with_translations(schema: Value) -> Value {
+/// A schema of which these members for people may be given in further languages, as `client_name#de` (RFC 7591 2.2).
+pub(super) fn with_translations(schema: Value, members: &[&str]) -> Value {
     let mut schema = schema;
-    let names = IN_LANGUAGES.join("|");
+    let names = members.join("|");
     let pattern = format!("^({names})#[A-Za-z0-9]{{1,8}}(-[A-Za-z0-9]{{1,8}})*$");
     let about = format!(
-        "The member before `#` in the language of the tag behind it (RFC 7591 2.2, RFC 5646), such as `client_name#de`: \
-         {MOST_TRANSLATIONS} at most together, null without effect."
+        "The member before `#` in the language of the tag behind it (RFC 7591 2.2, RFC 5646), such as `{}#de`: \
+         {MOST_TRANSLATIONS} at most together, null without effect.",
+        members.first().copied().unwrap_or_default()
     );
     let translated = described(optional(&text()), &about);
     if let Value::Object(parts) = &mut schema {

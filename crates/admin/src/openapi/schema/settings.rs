@@ -1,7 +1,7 @@
 //! Settings of an issuer.
 
 use serde_json::{Value, json};
-use symbolon_protocol::branding::{VariableKind, Variables};
+use symbolon_protocol::branding::{IN_LANGUAGES, VariableKind, Variables};
 use symbolon_protocol::settings::MOST_ACCOUNTS;
 use symbolon_protocol::sign_in::puzzle;
 use symbolon_protocol::sign_in::second_factor_roles::MOST_ROLES;
@@ -10,6 +10,7 @@ use symbolon_protocol::ui_locale::UiLocale;
 
 use super::super::super::operation::reference;
 use super::super::super::script_members::ID_JAG;
+use super::clients::with_translations;
 use super::{
     Schemas, algorithm, claims, flag, id_token_claims, list, number, object, optional, pkce, require_pkce,
     second_factor, seconds, text, time, without_effect,
@@ -56,7 +57,7 @@ fn variables() -> Value {
 pub(super) fn branding() -> Value {
     let colour = || json!({ "type": "string", "pattern": "^#[0-9A-Fa-f]{6}$" });
     let line = |most: u32| json!({ "type": "string", "minLength": 1, "maxLength": most });
-    object(
+    let branding = object(
         &[],
         &[
             ("name", optional(&line(80))),
@@ -68,7 +69,8 @@ pub(super) fn branding() -> Value {
             ("intro", optional(&line(500))),
             ("foot", optional(&line(500))),
         ],
-    )
+    );
+    with_translations(branding, &IN_LANGUAGES)
 }
 
 fn subject_token_types() -> Value {

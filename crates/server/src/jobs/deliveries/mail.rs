@@ -117,8 +117,9 @@ impl MailCourier {
     async fn attempt(&self, handover: &Handover<'_>, mail: &Mail) -> Result<Attempt, &'static str> {
         let Handover { app, issuer, delivery } = handover;
         // Better plain than late, where the client cannot be looked up now.
-        let brand = mail::brand(app, issuer, mail.client.as_ref()).await;
-        let brand = brand.unwrap_or_else(|_| issuer.mail_brand(None, None));
+        let language = mail.language.tag();
+        let brand = mail::brand(app, issuer, mail.client.as_ref(), language).await;
+        let brand = brand.unwrap_or_else(|_| issuer.mail_brand(None, None, language));
         let render = |message| Rendered::new(message, mail.language, &brand).map_err(|_| "unrenderable");
         let rendered = render(&mail.message)?;
         let is_development = app.config.load().mode == Mode::Development;

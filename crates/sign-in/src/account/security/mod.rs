@@ -161,9 +161,10 @@ async fn remove_generator(call: &mut Call, person: &Person) -> Result<Changed, F
 
 /// Draws new recovery codes in place of the others, and shows them, once.
 async fn new_recovery_codes(call: &mut Call, person: &Person) -> Result<Response, Failure> {
-    let Context { app, issuer, .. } = &call.context;
+    let context = call.context.clone();
+    let Context { app, issuer, .. } = &context;
     let (stored, shown) = recovery_code::draw(&person.user.id, &issuer.sign_in_key, &*app.random);
-    let drawn = change(&call.context, &person.user.id, |set| {
+    let drawn = change(&context, &person.user.id, |set| {
         if set.totp.is_none() {
             return Err(AccountNotice::ChangedMeanwhile);
         }
@@ -171,10 +172,11 @@ async fn new_recovery_codes(call: &mut Call, person: &Person) -> Result<Response
         Ok(Some(()))
     });
     if let Err(notice) = drawn.await? {
-        return page(&call.context, person, Some(notice)).await;
+        return page(&context, person, Some(notice)).await;
     }
-    audit(&call.context, person, Event::RecoveryCodesDrawn, json!({}));
-    recovery_codes_page(&call.context, person, &shown, &AccountNotice::Saved)
+    audit(&context, person, Event::RecoveryCodesDrawn, json!({}));
+    tell(call, person, Message::NewRecoveryCodes { at: app.now() }).await;
+    recovery_codes_page(&context, person, &shown, &AccountNotice::Saved)
 }
 
 /// The page with new recovery codes, which leads on to the list.

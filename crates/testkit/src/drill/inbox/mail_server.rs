@@ -57,7 +57,24 @@ fn copy_of(text: &[String]) -> MailCopy {
     let message = text.iter().find_map(|line| line.strip_prefix("Message-ID:")).unwrap_or_default();
     let is_code = |line: &&str| line.len() == 6 && line.bytes().all(|byte| byte.is_ascii_digit());
     let code = text.iter().map(|line| line.trim()).find(is_code).map(str::to_owned);
-    MailCopy { message: message.trim().to_owned(), code, at: unix_micros() }
+    MailCopy { message: message.trim().to_owned(), code, link: link_in(text), at: unix_micros() }
+}
+
+/// The path and query of the link for a new password. The text may be quoted-printable (RFC 2045 6.7), which breaks long lines, and a line
+/// that begins with a dot has another one before it (RFC 5321 4.5.2).
+fn link_in(text: &[String]) -> Option<String> {
+    let mut whole = String::new();
+    for line in text {
+        let line = line.strip_prefix('.').unwrap_or(line);
+        match line.strip_suffix('=') {
+            Some(part) => whole.push_str(part),
+            None => whole.extend([line, "\n"]),
+        }
+    }
+    let whole = whole.replace("=3D", "=");
+    let link = whole.get(whole.find("/reset-password?link=")?..)?;
+    let is_within = |c: char| !c.is_whitespace() && !matches!(c, '"' | '<' | '>');
+    Some(link.chars().take_while(|c| is_within(*c)).collect())
 }
 
 #[cfg(test)]
@@ -69,6 +86,18 @@ mod tests {
         let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>().into_iter();
         assert_eq!(text_from(&mut lines("a\nb\n.\nQUIT")).map(|text| text.len()), Some(2));
         assert_eq!(text_from(&mut lines("a\nb")), None);
+    }
+
+    #[test]
+    fn a_link_is_whole_however_its_line_is_broken() {
+        let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+        let broken = lines("Open:\nhttp://op.example/reset-password?link=3Dabc-=\n..def\n\n<a href=3D\"x\">");
+        assert_eq!(link_in(&broken).as_deref(), Some("/reset-password?link=abc-.def"));
+        assert_eq!(
+            link_in(&lines("http://op.example/reset-password?link=ab\n")).as_deref(),
+            Some("/reset-password?link=ab")
+        );
+        assert_eq!(link_in(&lines("Your code:\n042137")), None);
     }
 
     #[test]

@@ -58,6 +58,8 @@ pub struct MailCopy {
     pub message: String,
     /// The six digits in it, if there are any.
     pub code: Option<String>,
+    /// The path and query of the link for a new password in it, if there is one.
+    pub link: Option<String>,
     /// When it had arrived.
     pub at: Micros,
 }
@@ -192,7 +194,7 @@ mod tests {
     use super::*;
 
     fn copy(message: &str, at: Micros) -> MailCopy {
-        MailCopy { message: message.to_owned(), code: None, at }
+        MailCopy { message: message.to_owned(), code: None, link: None, at }
     }
 
     #[test]

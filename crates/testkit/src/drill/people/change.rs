@@ -21,7 +21,7 @@ const PASSWORD: &str = "/account/password";
 const SECURITY: &str = "/account/security";
 
 /// A password that no list has.
-fn new_password() -> String {
+pub(super) fn new_password() -> String {
     random::base64url::<12>(&SystemRandom).to_string()
 }
 

@@ -96,19 +96,67 @@ pub struct Holder {
     pub passkeys: Vec<Proof<HeldPasskey>>,
 }
 
-/// A code that was asked for by mail.
+/// What leads in and comes by mail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MailedKind {
+    /// A code of the login API.
+    Code,
+    /// A link for a new password.
+    RecoveryLink,
+    /// The code that completes a registration.
+    RegistrationCode,
+}
+
+impl MailedKind {
+    /// Each of them.
+    pub const ALL: [Self; 3] = [Self::Code, Self::RecoveryLink, Self::RegistrationCode];
+
+    /// Its name in counts and violations.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Code => "code by mail",
+            Self::RecoveryLink => "recovery link",
+            Self::RegistrationCode => "code of a registration",
+        }
+    }
+
+    /// Within so many seconds it must be accepted: somewhat less than it lives, and a registration's page with it.
+    pub(super) const fn lives(self) -> u64 {
+        match self {
+            Self::Code => 270,
+            Self::RecoveryLink => 1_700,
+            Self::RegistrationCode => 540,
+        }
+    }
+
+    /// How often it may be brought. A code has five tries, and one that has none left is refused whatever it is. A drill leaves one.
+    pub(super) const fn tries(self) -> usize {
+        match self {
+            Self::Code | Self::RegistrationCode => 4,
+            Self::RecoveryLink => usize::MAX,
+        }
+    }
+}
+
+/// What was asked for by mail, and leads in once.
 #[derive(Clone, Debug)]
-pub struct MailedCode {
+pub struct MailedSecret {
+    /// What it is.
+    pub kind: MailedKind,
     /// The address that was typed.
     pub email: String,
-    /// The cookie of the browser that asked, as its header.
-    pub cookie: String,
+    /// The cookies of the browser that asked, as their header; none where any browser may bring it.
+    pub cookies: String,
+    /// The page on which it is typed, of a registration.
+    pub page: String,
     /// The request for it.
     pub asked: Span,
-    /// When the mail had arrived, and the code in it.
+    /// When the mail had arrived, and the code or link in it.
     pub arrived: Option<(Micros, String)>,
-    /// The requests that brought the code.
+    /// The requests that brought it.
     pub uses: Vec<Span>,
+    /// The one that was accepted.
+    pub accepted: Option<Span>,
 }
 
 /// A mail that was put into the queue.
@@ -171,8 +219,8 @@ fn all_as_of<T: Clone>(proofs: &[Proof<T>], at: Moment) -> Vec<Proof<T>> {
     proofs.iter().map_while(|proof| proof.as_of(at)).collect()
 }
 
-impl MailedCode {
-    /// Whether the code must be accepted; `None` while no mail has arrived.
+impl MailedSecret {
+    /// Whether it must be accepted; `None` while no mail has arrived.
     pub fn fate(&self) -> Option<Fate> {
         self.arrived.as_ref()?;
         Some(self.uses.iter().map(|span| span.fate()).max().unwrap_or(Fate::Alive))
@@ -183,8 +231,15 @@ impl MailedCode {
             asked: self.asked.as_of(at).filter(|span| span.acked.is_some())?,
             arrived: self.arrived.clone().filter(|(arrived, _)| *arrived <= at),
             uses: self.uses.iter().filter_map(|span| span.as_of(at)).collect(),
+            accepted: self.accepted.and_then(|span| span.as_of(at)).filter(|span| span.acked.is_some()),
             ..self.clone()
         })
+    }
+
+    /// What became of it, for reports.
+    pub(super) fn story(&self) -> String {
+        let uses: Vec<String> = self.uses.iter().map(|span| span.ago()).collect();
+        format!("asked for {}, used {}", self.asked.ago(), uses.join(" and "))
     }
 }
 
@@ -228,9 +283,13 @@ mod tests {
     fn a_mailed_code_counts_from_its_arrival() {
         let (asked, uses) = (span(10, 12), vec![span(30, 40)]);
         let arrived = Some((20, "123456".to_owned()));
-        let code = MailedCode { email: String::new(), cookie: String::new(), asked, arrived, uses };
+        let (email, cookies, page) = Default::default();
+        let (kind, accepted) = (MailedKind::Code, Some(span(30, 40)));
+        let code = MailedSecret { kind, email, cookies, page, asked, arrived, uses, accepted };
         let fate = |at| code.as_of(at).and_then(|code| code.fate());
         let known = [None, None, Some(Fate::Alive), Some(Fate::Unknown), Some(Fate::Ended)];
         assert_eq!([11, 19, 20, 31, 40].map(fate), known);
+        let is_accepted = |at| code.as_of(at).is_some_and(|code| code.accepted.is_some());
+        assert_eq!([20, 31, 40].map(is_accepted), [false, false, true]);
     }
 }

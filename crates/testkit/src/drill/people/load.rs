@@ -1,6 +1,6 @@
 //! What people do under load.
 
-use super::ledger::indices;
+use super::ledger::{MailedKind, indices};
 use super::sign_in::Door;
 use super::visit::Visit;
 use crate::drill::actor::Actor;
@@ -10,7 +10,7 @@ use crate::drill::{Dice, NoAnswer};
 /// Most people with second factors, per worker: each is looked at after the last accident.
 const HOLDERS: usize = 5;
 
-/// Codes by mail that are left for after the accident, per worker.
+/// Of each kind of what comes by mail, how many are left for after the accident, per worker.
 const LEFT: usize = 1;
 
 /// Most passkeys that one of them has at a time.
@@ -20,23 +20,25 @@ impl Actor<'_> {
     /// One thing that a person does, if there are people.
     pub(in crate::drill) fn person_step(&mut self, dice: &mut Dice) -> Result<(), NoAnswer> {
         match dice.below(100) {
-            0..25 => self.queue_mail(dice),
-            25..40 => self.ask_for_mailed_code(),
-            40..60 => self.use_mailed_code(dice),
+            0..18 => self.queue_mail(dice),
+            18..30 => self.ask_by_mail(MailedKind::Code),
+            30..36 => self.ask_by_mail(MailedKind::RecoveryLink),
+            36..42 => self.ask_by_mail(MailedKind::RegistrationCode),
+            42..66 => self.use_mailed(dice),
             _ => self.holder_step(dice),
         }
     }
 
-    /// Uses a code that has arrived, now and then one that was used before.
-    fn use_mailed_code(&mut self, dice: &mut Dice) -> Result<(), NoAnswer> {
+    /// Uses what has arrived by mail, now and then what was used before.
+    fn use_mailed(&mut self, dice: &mut Dice) -> Result<(), NoAnswer> {
         self.read_mail();
         let wanted = if dice.once_in(4) { Fate::Ended } else { Fate::Alive };
-        let codes = &self.ledger.mailed_codes;
-        let found: Vec<usize> =
-            (0..codes.len()).filter(|index| codes[*index].fate() == Some(wanted)).collect();
+        let Some(kind) = dice.pick(&MailedKind::ALL) else { return Ok(()) };
+        let mut found = self.ledger.mailed_of(kind);
+        found.retain(|index| self.ledger.mailed[*index].fate() == Some(wanted));
         let found =
             if wanted == Fate::Alive { &found[..found.len().saturating_sub(LEFT)] } else { &found[..] };
-        dice.pick(found).map_or(Ok(()), |index| self.check_mailed_code(index))
+        dice.pick(found).map_or(Ok(()), |index| self.check_mailed(index))
     }
 
     fn holder_step(&mut self, dice: &mut Dice) -> Result<(), NoAnswer> {

@@ -1,5 +1,5 @@
 //! People who sign in on the pages and by the login API: with passwords, codes of generators, recovery codes, passkeys and codes
-//! sent by mail. What proved somebody once never does again, and what was acknowledged as changed is so.
+//! sent by mail; who forget passwords, and who register. What proved somebody once never does again, and what was acknowledged as changed is so.
 
 mod change;
 mod ledger;
@@ -13,7 +13,7 @@ mod visit;
 use super::inbox::Inbox;
 use super::{Launch, unix_micros};
 
-pub use ledger::{HeldPasskey, Holder, MailedCode, Proof, QueuedMail, Step};
+pub use ledger::{HeldPasskey, Holder, MailedKind, MailedSecret, Proof, QueuedMail, Step};
 
 /// What the people of a drill have around them.
 #[derive(Clone)]

@@ -61,7 +61,7 @@ impl Actor<'_> {
     }
 
     /// The form of a page; `None` if the page is unavailable.
-    fn form_of(&mut self, what: &str, page: &Answer) -> Option<Form> {
+    pub(super) fn form_of(&mut self, what: &str, page: &Answer) -> Option<Form> {
         if !self.has_answered(what, &[200], page) {
             return None;
         }

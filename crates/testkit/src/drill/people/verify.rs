@@ -1,6 +1,6 @@
 //! Verifies after the accident that people sign in by what they have, and by nothing that they had.
 
-use super::ledger::indices;
+use super::ledger::{MailedKind, indices};
 use super::second_factor::Brought;
 use super::sign_in::Door;
 use super::visit::{Form, Visit};
@@ -13,8 +13,8 @@ use crate::drill::{Dice, NoAnswer, Pressure, unix_micros};
 const HOLDERS: usize = 10;
 /// The same where only a part is checked.
 const SOME_HOLDERS: usize = 2;
-/// Most codes by mail that are checked, per worker.
-const CODES: usize = 12;
+/// Most of each kind of what comes by mail that are checked, per worker.
+const MAILED: usize = 12;
 
 impl Actor<'_> {
     /// Compares what people may sign in by with the process.
@@ -38,10 +38,13 @@ impl Actor<'_> {
             self.or_lost(verified)?;
         }
         self.read_mail();
-        let count = self.ledger.mailed_codes.len();
-        for index in count.saturating_sub(CODES)..count {
-            let verified = self.check_mailed_code(index);
-            self.or_lost(verified)?;
+        for kind in MailedKind::ALL {
+            for index in self.ledger.mailed_of(kind).into_iter().rev().take(MAILED) {
+                let verified = self.check_registered(index);
+                self.or_lost(verified)?;
+                let verified = self.check_mailed(index);
+                self.or_lost(verified)?;
+            }
         }
         Ok(())
     }

@@ -30,12 +30,12 @@ impl Form {
 
 impl Visit {
     /// A browser with the cookies of a `Cookie` header.
-    pub(super) fn with_cookie(header: &str) -> Self {
-        let (name, value) = header.split_once('=').unwrap_or((header, ""));
-        Self { jar: BTreeMap::from([(name.to_owned(), value.to_owned())]) }
+    pub(super) fn with_cookies(header: &str) -> Self {
+        let pairs = header.split("; ").filter_map(|pair| pair.split_once('='));
+        Self { jar: pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect() }
     }
 
-    /// The one cookie that it was given, as the header that brings it.
+    /// The cookies that it was given, as the header that brings them.
     pub(super) fn cookie_header(&self) -> String {
         self.jar.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("; ")
     }
@@ -109,6 +109,13 @@ pub(super) fn shown_recovery_codes(page: &Answer) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_browser_goes_on_with_the_cookies_of_another() {
+        for header in ["", "one=1", "one=1; two=a=b"] {
+            assert_eq!(Visit::with_cookies(header).cookie_header(), header);
+        }
+    }
 
     #[test]
     fn a_page_shows_a_secret_and_recovery_codes() {

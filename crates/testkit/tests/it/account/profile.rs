@@ -96,6 +96,24 @@ fn what_a_person_empties_is_removed() {
     assert!(user["attributes"].get("team").is_none(), "{user}");
 }
 
+#[test]
+fn attributes_are_called_what_people_call_them_in_their_language() {
+    let scene = Scene::new();
+    let names = json!({
+        "type": "string", "writable_by": ["person", "administrator"],
+        "display_name": "Team", "display_name#de": "Abteilung",
+    });
+    define(&scene, "team", names);
+    define(&scene, "level", json!({ "type": "number" }));
+    let browser = signed_in(&scene, "other@example.com", PASSWORD);
+    let page = |language: &str| browser.get_with(PATH, &[("accept-language", language)]).body;
+    for (language, label) in [("en", "Team"), ("de", "Abteilung"), ("fr", "Team")] {
+        let page = page(language);
+        let labelled = format!("<label for=\"attribute.team\"><bdi>{label}</bdi>");
+        assert!(page.contains(&labelled) && page.contains("<bdi>level</bdi>"), "{language}: {page}");
+    }
+}
+
 /// What the page shows of a `locale` is its language; sending it back unchanged leaves the rest of it.
 #[test]
 fn a_person_chooses_the_language_of_their_mail() {

@@ -231,7 +231,8 @@ fn recovery_codes_are_drawn_anew_and_the_generator_is_removed_unless_it_is_requi
     let kept = authenticators(&scene, "other");
     assert_eq!((&kept["totp"], &kept["recovery_codes"]), (&Value::Null, &0.into()), "{kept}");
     signed_in(&scene, "other@example.com", PASSWORD);
-    assert_eq!(mails(&scene, 3), ["generator-removed", "new-generator", "new-generator"]);
+    let told = ["generator-removed", "new-generator", "new-generator", "new-recovery-codes"];
+    assert_eq!(mails(&scene, 4), told);
     assert_eq!(audited(&scene, "totp.removed")["actor"], "user");
     assert_eq!(audited(&scene, "recovery_code.drawn")["actor"], "user");
 }

@@ -45,6 +45,7 @@ fn mail_is_branded_by_the_issuer_and_by_the_client_that_asked() {
     scene.set(json!({ "sign_in_methods": ["password", "email_code"], "branding": {
         "name": "Acme", "accent": { "light": "#0a4d8c", "dark": "#8cc4ff" },
         "help_uri": "https://acme.example/help", "foot": "Acme Ltd, Example Street 1",
+        "foot#de": "Acme GmbH, Beispielstraße 1",
     } }));
     let logo = |path: &str, image| {
         let put = scene.server.admin_sending("PUT", path, ("image/png", image));
@@ -61,7 +62,8 @@ fn mail_is_branded_by_the_issuer_and_by_the_client_that_asked() {
     scene.user(json!({ "email": ANN, "email_verified": true, "password": PASSWORD }));
 
     let mail = code_for(&scene, &scene.rp, "de");
-    assert!(mail.text.contains("Acme Ltd, Example Street 1"), "{}", mail.text);
+    assert!(mail.text.contains("Acme GmbH, Beispielstraße 1"), "{}", mail.text);
+    assert!(!mail.text.contains("Acme Ltd"), "{}", mail.text);
     assert!(mail.text.contains("Hilfe: https://acme.example/help"), "{}", mail.text);
     assert!(mail.raw.contains("background:#8cc4ff!important"), "{}", mail.raw);
     assert!(has(&mail, ISSUERS_PNG) && !has(&mail, CLIENTS_PNG), "{}", mail.raw);
@@ -71,6 +73,7 @@ fn mail_is_branded_by_the_issuer_and_by_the_client_that_asked() {
     assert!(mail.head.contains("Subject: Your code for Shop"), "{}", mail.head);
     assert!(mail.text.contains("Privacy policy: https://shop.example/privacy"), "{}", mail.text);
     assert!(mail.text.contains("https://acme.example/help"), "what the client leaves out is the issuer's");
+    assert!(mail.text.contains("Acme Ltd, Example Street 1"), "{}", mail.text);
     assert!(mail.raw.contains("background:#e59ccb!important"), "{}", mail.raw);
     assert!(has(&mail, CLIENTS_PNG) && !has(&mail, ISSUERS_PNG), "{}", mail.raw);
     loads_nothing(&mail);

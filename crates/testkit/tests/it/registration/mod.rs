@@ -285,11 +285,14 @@ fn attributes_that_people_must_write_are_asked_for_and_checked() {
     scene.set(json!({ "attributes": [
         { "name": "staff_number", "type": "number", "required": true },
         { "name": "team", "type": "string", "required": true, "pattern": "[a-z]+",
-          "writable_by": ["person", "administrator"] },
+          "writable_by": ["person", "administrator"], "display_name": "Team <b>", "display_name#de": "Abteilung" },
     ] }));
     let browser = scene.server.browser();
     let page = browser.get("/register");
     assert!(page.body.contains("attribute.team") && !page.body.contains("staff_number"), "{}", page.body);
+    assert!(page.body.contains("<bdi>Team &#60;b&#62;</bdi>"), "{}", page.body);
+    let german = browser.get("/register?ui_locales=de");
+    assert!(german.body.contains("<bdi>Abteilung</bdi>"), "{}", german.body);
     for bad in ["", "NO"] {
         let refused = submit(&browser, &page, &[("email", ANN), ("attribute.team", bad)]);
         assert_eq!(refused.status, 400, "{refused:?}");

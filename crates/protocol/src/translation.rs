@@ -1,0 +1,59 @@
+//! Texts and links for people in further languages: members such as `client_name#de` (OpenID Connect Dynamic Client
+//! Registration 1.0 2.1).
+
+/// The most members in further languages that an object may have.
+pub const MOST_TRANSLATIONS: usize = 64;
+
+/// The language of a member that gives `name` in a further language: what stands behind `#`.
+pub fn tag_of<'m>(member: &'m str, name: &str) -> Option<&'m str> {
+    member.strip_prefix(name)?.strip_prefix('#')
+}
+
+/// Whether it has the form of a language tag (RFC 5646).
+pub fn is_tag(tag: &str) -> bool {
+    let is_subtag =
+        |part: &str| (1..=8).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    (1..=35).contains(&tag.len()) && tag.split('-').all(is_subtag)
+}
+
+/// The text of a language among tags and their texts: by the whole tag, else by the first subtag.
+pub fn lookup<'t, I>(given: impl Fn() -> I, language: &str) -> Option<&'t str>
+where
+    I: Iterator<Item = (&'t str, &'t str)>,
+{
+    let primary = |tag: &'t str| tag.split('-').next().unwrap_or_default();
+    let wanted = language.split('-').next().unwrap_or_default();
+    let whole = given().find(|(tag, _)| tag.eq_ignore_ascii_case(language));
+    let found = whole.or_else(|| given().find(|(tag, _)| primary(tag).eq_ignore_ascii_case(wanted)));
+    found.map(|(_, text)| text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_whole_tag_goes_before_the_first_subtag() {
+        let given = || [("pt-BR", "Loja"), ("de", "Laden"), ("PT", "Loja (PT)")].into_iter();
+        for (language, text) in [
+            ("de", Some("Laden")),
+            ("DE-at", Some("Laden")),
+            ("pt", Some("Loja (PT)")),
+            ("pt-br", Some("Loja")),
+            ("pt-AO", Some("Loja")),
+            ("ja", None),
+            ("", None),
+        ] {
+            assert_eq!(lookup(given, language), text, "{language}");
+        }
+    }
+
+    #[test]
+    fn a_member_has_a_language_behind_the_sign_and_a_tag_has_a_form() {
+        assert_eq!(tag_of("intro#de", "intro"), Some("de"));
+        assert_eq!(tag_of("introduction#de", "intro"), None);
+        assert_eq!(tag_of("intro", "intro"), None);
+        assert!(["de", "de-CH", "zh-Hant-TW"].into_iter().all(is_tag));
+        assert!(!["", "d_e", "toolongsubtag", "de-", "é"].into_iter().any(is_tag));
+    }
+}

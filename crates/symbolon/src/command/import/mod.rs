@@ -25,6 +25,7 @@ mod record;
 mod report;
 mod schema;
 mod seen;
+mod server;
 mod structure;
 mod table;
 

@@ -90,8 +90,7 @@ fn view(call: &Call, provider: &IdentityProvider) -> Map<String, Value> {
 }
 
 async fn list(call: Call) -> Answer {
-    let settings = call.app.store.settings(call.id()).await?;
-    let all: Vec<_> = settings.identity_providers.iter().map(|own| view(&call, own)).collect();
+    let all = views(&call).await?;
     Ok(ok(&json!({ "identity_providers": all })))
 }
 
@@ -239,22 +238,44 @@ fn new(call: &Call, mut fields: Fields) -> Result<IdentityProvider, AdminError> 
 }
 
 async fn create(call: Call, payload: Payload) -> Answer {
-    let provider = new(&call, payload.fields().await?)?;
-    change(&call, |all| {
-        if all.iter().any(|own| own.id == provider.id) {
-            return Err(AdminError::conflict(format!(
-                "there is an identity provider of the id {}",
-                provider.id
-            )));
-        }
-        check_room(all.len()).map_err(AdminError::invalid)?;
+    let view = add(&call, payload.fields().await?).await?;
+    Ok(created(&json!({ "identity_provider": view })))
+}
+
+/// Adds a provider; how it is shown.
+pub(super) async fn add(call: &Call, fields: Fields) -> Result<Map<String, Value>, AdminError> {
+    let provider = new(call, fields)?;
+    change(call, |all| {
+        check_place(&provider, all)?;
         all.push(provider.clone());
         Ok(())
     })
     .await?;
-    let view = view(&call, &provider);
+    let view = view(call, &provider);
     call.audit(Event::IdentityProviderCreated, about(&provider, None), ChangedFields::made(&view));
-    Ok(created(&json!({ "identity_provider": view })))
+    Ok(view)
+}
+
+/// Checks a provider as [`add`] would, and changes nothing.
+pub(super) async fn try_add(call: &Call, fields: Fields) -> Result<Map<String, Value>, AdminError> {
+    let provider = new(call, fields)?;
+    check_place(&provider, &call.app.store.settings(call.id()).await?.identity_providers)?;
+    Ok(view(call, &provider))
+}
+
+/// Checks that the id is free, and that there may be one more.
+fn check_place(provider: &IdentityProvider, all: &[IdentityProvider]) -> Result<(), AdminError> {
+    if all.iter().any(|own| own.id == provider.id) {
+        let id = &provider.id;
+        return Err(AdminError::conflict(format!("there is an identity provider of the id {id}")));
+    }
+    check_room(all.len()).map_err(AdminError::invalid)
+}
+
+/// How every provider is shown.
+pub(super) async fn views(call: &Call) -> Result<Vec<Map<String, Value>>, AdminError> {
+    let settings = call.app.store.settings(call.id()).await?;
+    Ok(settings.identity_providers.iter().map(|own| view(call, own)).collect())
 }
 
 async fn patch(call: Call, payload: Payload) -> Answer {

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use serde_json::json;
 use symbolon_crypto::sealed_text::TextSealer;
-use symbolon_mail::{Mail, MailBrand};
+use symbolon_mail::{Language, Mail, MailBrand};
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{ClientId, DeliveryId};
+use symbolon_protocol::user::User;
 use symbolon_store::StoreError;
 use symbolon_store::port::{Delivery, DeliveryKind, Queued};
 
@@ -39,7 +40,21 @@ pub enum UnreadableMail {
     Form,
 }
 
+/// The language of a mail to a user, whoever caused it: what their profile says, then the language of this tag.
+pub fn language_of(user: &User, otherwise: &str) -> Language {
+    Language::wanted(user.profile.locale.as_deref().into_iter().chain([otherwise]))
+}
+
 impl App {
+    /// Puts a mail into the queue as [`send_mail`](Self::send_mail) does, and tells a failure in the log alone: whoever caused the
+    /// mail may not learn whether there was one to send, and what it tells of is done.
+    pub async fn queue_mail(&self, issuer: &IssuerState, mail: &Mail) {
+        if let Err(error) = self.send_mail(issuer, mail).await {
+            let template = mail.message.template();
+            tracing::warn!(target: "symbolon::mail", %error, template, "a mail could not be queued");
+        }
+    }
+
     /// Puts a mail of an issuer into the queue, and wakes the job that sends it.
     ///
     /// Mail that anybody can cause by typing an address leaves a tenth of the queue to [news](symbolon_mail::Message::is_news).

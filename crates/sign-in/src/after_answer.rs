@@ -4,9 +4,8 @@ use std::future::Future;
 use std::time::Duration;
 
 use symbolon_crypto::random::{self, Random};
-use symbolon_mail::{Language, Mail};
+use symbolon_mail::Language;
 use symbolon_protocol::precis::login_key;
-use symbolon_protocol::user::User;
 
 use symbolon_app::http::Context;
 use symbolon_app::rate_limit::LoginFrom;
@@ -34,14 +33,6 @@ pub(super) async fn after_answer(context: &Context, work: impl Future<Output = (
     }
 }
 
-/// Queues a mail. A failure is told in the log: whoever asked for it may not learn whether there was one to send.
-pub(super) async fn queue(context: &Context, mail: &Mail) {
-    if let Err(error) = context.app.send_mail(&context.issuer, mail).await {
-        let template = mail.message.template();
-        tracing::warn!(target: "symbolon::mail", %error, template, "a mail could not be queued");
-    }
-}
-
 /// Whether the address of an account may get a mail that was asked for by another of its names. Each name has a limit of its
 /// own, and the address another one: so nobody floods it by several names. `from`: where it was asked for, because a known browser
 /// has mails of its own, which nobody else can use up.
@@ -54,9 +45,4 @@ pub(super) fn may_be_told(context: &Context, address: &str, typed: &str, from: i
 /// The language of a mail to whoever reads a page: what the person's profile says, then that of the page.
 pub(super) fn mail_language(page: symbolon_pages::Language, locale: Option<&str>) -> Language {
     Language::wanted(locale.into_iter().chain([page.tag()]))
-}
-
-/// The language of a mail to a user, whoever caused it: what their profile says, then the one given.
-pub(super) fn own_language(user: &User, otherwise: Language) -> Language {
-    Language::wanted(user.profile.locale.as_deref().into_iter().chain([otherwise.tag()]))
 }

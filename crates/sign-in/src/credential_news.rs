@@ -13,7 +13,5 @@ pub(super) async fn tell(context: &Context, received: &Received, user: &User, me
     let page = page_language(locale(&received.headers, &context.issuer, None));
     let language = mail_language(page, user.profile.locale.as_deref());
     let mail = Mail { to, language, user: Some(user.id.clone()), client: None, message };
-    if let Err(error) = context.app.send_mail(&context.issuer, &mail).await {
-        tracing::warn!(target: "symbolon::mail", %error, "a mail about a change of credentials could not be queued");
-    }
+    context.app.queue_mail(&context.issuer, &mail).await;
 }

@@ -16,7 +16,7 @@ use symbolon_protocol::sign_in::email_code_use::{EmailCodeTry, Recipient};
 use symbolon_protocol::user::User;
 use symbolon_store::StoreError;
 
-use crate::after_answer::{after_answer, mail_language, may_be_told, queue};
+use crate::after_answer::{after_answer, mail_language, may_be_told};
 use crate::unknown_account;
 use symbolon_app::audit::{Actor, RefusedRequest};
 use symbolon_app::email_code::{self, NewCode};
@@ -81,7 +81,7 @@ impl CodeRequest {
             match self.mail(mail).await {
                 Ok(Some(mail)) => {
                     let client = self.client.clone();
-                    queue(&self.context, &Mail { client, ..mail }).await;
+                    self.context.app.queue_mail(&self.context.issuer, &Mail { client, ..mail }).await;
                 }
                 Ok(None) => {}
                 Err(error) => {

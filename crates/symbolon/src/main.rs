@@ -1,8 +1,4 @@
-//! The `symbolon` binary: command line and process.
-
-mod cli;
-mod command;
-mod process;
+//! The `symbolon` binary.
 
 use std::process::ExitCode;
 
@@ -14,12 +10,5 @@ use tikv_jemallocator::Jemalloc;
 static ALLOCATOR: Jemalloc = Jemalloc;
 
 fn main() -> ExitCode {
-    let matches = cli::command().get_matches();
-    match command::run(&matches) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            command::complain(&error);
-            error.exit_code()
-        }
-    }
+    symbolon::run()
 }

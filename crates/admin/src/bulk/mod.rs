@@ -5,10 +5,14 @@
 //! everything should send at most 100,000 lines (10,000 for tokens): beyond that, unread answers block the reading of
 //! lines.
 
+mod consents;
 mod export;
 mod families;
 mod groups;
+mod identities;
+mod identity_providers;
 pub(super) mod lines;
+mod logos;
 mod records;
 mod roles;
 mod sessions;
@@ -31,7 +35,7 @@ use crate::operation::{Operation, reference};
 use crate::users::VERIFIED;
 
 pub(super) fn operations() -> Vec<Operation> {
-    [of_users_and_clients(), of_groups_and_roles()].concat()
+    [of_users_and_clients(), of_groups_and_roles(), of_providers_consents_and_logos()].concat()
 }
 
 fn of_users_and_clients() -> Vec<Operation> {
@@ -129,6 +133,54 @@ fn of_groups_and_roles() -> Vec<Operation> {
             roles::export_given,
         )
         .answers(200, reference("GivenRole"))
+        .streamed(),
+    ]
+}
+
+fn of_providers_consents_and_logos() -> Vec<Operation> {
+    vec![
+        Operation::bulk(
+            "/identity-providers/bulk",
+            ["NewIdentityProvider", "BulkIdentityProvider"],
+            "Adds providers, a line each",
+            identity_providers::create,
+        )
+        .query(&[records::DRY_RUN]),
+        Operation::get(
+            "/identity-providers/export",
+            "Lists every provider without its secret, a line each",
+            identity_providers::export,
+        )
+        .answers(200, reference("IdentityProvider"))
+        .streamed(),
+        Operation::bulk(
+            "/identities/bulk",
+            ["UserIdentity", "BulkUserIdentity"],
+            "Connects users with who they are to other providers, a line each",
+            identities::link,
+        ),
+        Operation::get(
+            "/identities/export",
+            "Lists who users are to other providers, a line each",
+            identities::export,
+        )
+        .answers(200, reference("UserIdentity"))
+        .streamed(),
+        Operation::bulk(
+            "/consents/bulk",
+            ["UserConsent", "BulkUserConsent"],
+            "Remembers what users allowed clients, a line each; a consent that is there stays as it is",
+            consents::allow,
+        ),
+        Operation::get("/consents/export", "Lists what users allowed clients, a line each", consents::export)
+            .answers(200, reference("UserConsent"))
+            .streamed(),
+        Operation::get(
+            "/logos/export",
+            "Lists the logos of the issuer and of its clients, a line each",
+            logos::export,
+        )
+        .answers(200, reference("ExportedLogo"))
         .streamed(),
     ]
 }

@@ -216,6 +216,20 @@ pub(super) fn fields(line: Line) -> Result<Fields, AdminError> {
     object(line).map(Fields::new)
 }
 
+/// Processes the lines of a chunk at the same time, each by itself: those of one chunk wait for one write together. The results
+/// are in the order of the lines.
+pub(super) async fn each<Fut>(chunk: Vec<Line>, work: impl Fn(Line) -> Fut) -> Vec<Done>
+where
+    Fut: Future<Output = Done> + Send + 'static,
+{
+    let running: Vec<JoinHandle<Done>> = chunk.into_iter().map(|line| tokio::spawn(work(line))).collect();
+    let mut done = Vec::with_capacity(running.len());
+    for line in running {
+        done.push(line.await.unwrap_or_else(|error| Err(AdminError::internal(error))));
+    }
+    done
+}
+
 /// The lines of a chunk during its store operation: the refused ones with their errors, the others as one batch.
 pub(super) struct Batch<T> {
     results: Vec<Option<Done>>,

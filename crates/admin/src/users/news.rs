@@ -1,7 +1,8 @@
 //! Mail that tells people what an administrator changed of what they sign in with: the mail that they get of their own changes. So
 //! nobody who has got hold of the admin API takes an account over unnoticed.
 
-use symbolon_mail::{Language, Mail, Message};
+use symbolon_app::mail::language_of;
+use symbolon_mail::{Mail, Message};
 use symbolon_protocol::precis::login_key;
 use symbolon_protocol::user::User;
 
@@ -10,13 +11,9 @@ use crate::call::Call;
 /// Tells a user, if they have an address. The change is done: a queue that is full or out of reach is only logged.
 pub(crate) async fn tell(call: &Call, user: &User, message: Message) {
     let Some(to) = user.email.clone() else { return };
-    let default = call.issuer.settings.load().default_language.tag();
-    let language = Language::wanted(user.profile.locale.as_deref().into_iter().chain([default]));
+    let language = language_of(user, call.issuer.settings.load().default_language.tag());
     let mail = Mail { to, language, user: Some(user.id.clone()), client: None, message };
-    if let Err(error) = call.app.send_mail(&call.issuer, &mail).await {
-        let template = mail.message.template();
-        tracing::warn!(target: "symbolon::mail", %error, template, "a mail could not be queued");
-    }
+    call.app.queue_mail(&call.issuer, &mail).await;
 }
 
 /// Tells the address that a user had, if it is theirs no longer.

@@ -26,7 +26,7 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::User;
 
 use super::{Person, Visitor, form, visitor};
-use crate::after_answer::{after_answer, mail_language, may_be_told, own_language, queue};
+use crate::after_answer::{after_answer, mail_language, may_be_told};
 use crate::code_attempt::{self, status};
 use crate::interaction::{Interaction, Pending, address, session_of};
 use crate::login_page::append;
@@ -39,6 +39,7 @@ use crate::{known_browser, onward, recovery};
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect};
+use symbolon_app::mail::language_of;
 use symbolon_app::rate_limit::{Limited, LoginFrom};
 use symbolon_app::registration::page_url;
 
@@ -159,11 +160,12 @@ async fn tell(
                 return;
             }
             let message = Message::AccountExists { url: page_url(issuer, recovery::PATH) };
-            (to, own_language(&found, language), message)
+            (to, language_of(&found, language.tag()), message)
         }
         _ => (email, language, message),
     };
-    queue(&context, &Mail { to, language, user: Some(user), client: None, message }).await;
+    let mail = Mail { to, language, user: Some(user), client: None, message };
+    context.app.queue_mail(&context.issuer, &mail).await;
 }
 
 /// `GET /verify-email`: the page that waits for the code.
@@ -305,8 +307,9 @@ async fn set_email(
         context.audit_change(Event::EmailProven, id, None, json!({ "changes": changes }));
         if let Some(to) = old {
             let message = Message::EmailChanged { email: email.to_owned(), at: app.now() };
-            let language = own_language(&before, language);
-            queue(context, &Mail { to, language, user: Some(id.clone()), client: None, message }).await;
+            let language = language_of(&before, language.tag());
+            let mail = Mail { to, language, user: Some(id.clone()), client: None, message };
+            context.app.queue_mail(&context.issuer, &mail).await;
         }
     }
     Ok(made)

@@ -16,7 +16,7 @@ use symbolon_protocol::user::User;
 use symbolon_store::StoreError;
 use symbolon_store::port::AuthenticatorUpdate;
 
-use crate::after_answer::{after_answer, mail_language, queue};
+use crate::after_answer::{after_answer, mail_language};
 
 /// How often the note that a user has signed in is tried, where other changes come first.
 const TRIES: usize = 3;
@@ -45,7 +45,7 @@ pub(in super::super) async fn tell(context: &Context, received: &Received, user:
         if !is_first_noted(&of_work, &id, at).await
             && app.rate_limits.check_new_device(&issuer.id, &id, at).is_ok()
         {
-            queue(&of_work, &mail).await;
+            of_work.app.queue_mail(&of_work.issuer, &mail).await;
         }
     };
     after_answer(context, telling).await;

@@ -12,7 +12,7 @@ use symbolon_protocol::sign_in::recovery::{LIVES, RecoveryLink};
 use symbolon_store::StoreError;
 
 use super::{PATH, PendingRecovery, RESET, SealedLink};
-use crate::after_answer::{after_answer, mail_language, may_be_told, own_language, queue};
+use crate::after_answer::{after_answer, mail_language, may_be_told};
 use crate::interaction::{Interaction, PendingAuthorization};
 use crate::known_browser;
 use crate::login_form::is_plain_name;
@@ -25,6 +25,7 @@ use crate::unknown_account;
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, Policy, Received, html, redirect};
+use symbolon_app::mail::language_of;
 use symbolon_app::rate_limit::{Limited, LoginFrom};
 use symbolon_app::registration::page_url;
 
@@ -113,7 +114,8 @@ impl RecoveryRequest {
         let found = app.store.user_by_login(&issuer.id, &self.name).await?;
         let Some((user, hash)) = found else {
             if let Some(mail) = unknown_account::mail(&self.context, &self.name, self.language) {
-                queue(&self.context, &Mail { client: self.client(), ..mail }).await;
+                let mail = Mail { client: self.client(), ..mail };
+                self.context.app.queue_mail(&self.context.issuer, &mail).await;
             }
             return Ok(());
         };
@@ -125,9 +127,10 @@ impl RecoveryRequest {
         let Some(url) = self.url(link) else { return Ok(()) };
         let minutes = u32::try_from(LIVES.as_secs() / 60).unwrap_or(u32::MAX);
         let message = Message::ResetPassword { url, minutes };
-        let language = own_language(&user, self.language);
+        let language = language_of(&user, self.language.tag());
         let (user, client) = (Some(user.id.clone()), self.client());
-        queue(&self.context, &Mail { to, language, user, client, message }).await;
+        let mail = Mail { to, language, user, client, message };
+        self.context.app.queue_mail(&self.context.issuer, &mail).await;
         Ok(())
     }
 

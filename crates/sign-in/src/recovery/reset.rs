@@ -17,7 +17,7 @@ use symbolon_protocol::user::{PasswordHash, User};
 
 use super::ask::status;
 use super::{PATH, RESET, SealedLink};
-use crate::after_answer::{mail_language, queue};
+use crate::after_answer::mail_language;
 use crate::chosen_password;
 use crate::known_browser;
 use crate::login_page::append;
@@ -113,7 +113,7 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
         client: None,
         message: Message::PasswordChanged { at: context.app.now() },
     };
-    queue(&context, &mail).await;
+    context.app.queue_mail(&context.issuer, &mail).await;
     done(call, &link.contents)
 }
 

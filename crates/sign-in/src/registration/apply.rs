@@ -15,7 +15,7 @@ use symbolon_protocol::sign_in::registration::Standing;
 use super::applicant::{Applicant, Typed};
 use super::new_password::new_password;
 use super::{PATH, PendingRegistration, closed, confirm, invited, is_open};
-use crate::after_answer::{after_answer, mail_language, may_be_told, own_language, queue};
+use crate::after_answer::{after_answer, mail_language, may_be_told};
 use crate::interaction::{Interaction, PendingAuthorization};
 use crate::login_page::{self, append};
 use crate::notice_page::notice;
@@ -25,6 +25,7 @@ use crate::{mailed_link, recovery};
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, Policy, Received, html};
+use symbolon_app::mail::language_of;
 use symbolon_app::rate_limit::Limited;
 use symbolon_app::registration::{INVITATION, leads_in, open_invitation, page_url};
 
@@ -161,11 +162,11 @@ async fn tell(context: Context, mail: Mail) {
             if !may_be_told(&context, &to, &mail.to, context.remote) {
                 return;
             }
-            let language = own_language(&user, mail.language);
+            let language = language_of(&user, mail.language.tag());
             Mail { to, language, user: Some(user.id.clone()), message, ..mail }
         }
     };
-    queue(&context, &mail).await;
+    context.app.queue_mail(&context.issuer, &mail).await;
 }
 
 /// The page, before or after an attempt.

@@ -16,6 +16,9 @@ use crate::{ClusterStore, failed, from_document, to_document};
 /// In the order of the bytes of the client's id, as `ClientId` compares.
 const ALL: &str =
     "SELECT client_id, document FROM consents WHERE issuer = $1 AND user_id = $2 ORDER BY client_id";
+/// No id is empty, so every consent comes after a pair of empty texts.
+const NEXT: &str = "SELECT user_id, client_id, document FROM consents
+    WHERE issuer = $1 AND (user_id, client_id) > ($2, $3) ORDER BY user_id, client_id LIMIT $4";
 /// Inserts only if user and client exist, and keeps both from being deleted before the consent is written, as a foreign
 /// key would.
 const FIRST: &str = "INSERT INTO consents (issuer, user_id, client_id, document)
@@ -92,6 +95,23 @@ impl Consents for ClusterStore {
 
     async fn consents_of(&self, issuer: &IssuerId, user: &UserId) -> Result<Arc<Given>, StoreError> {
         self.given(issuer, user).await
+    }
+
+    async fn next_consents(
+        &self,
+        issuer: &IssuerId,
+        after: Option<(&UserId, &ClientId)>,
+        limit: u32,
+    ) -> Result<Vec<(UserId, ClientId, Consent)>, StoreError> {
+        let (user, client) = after.map_or(("", ""), |(user, client)| (user.as_str(), client.as_str()));
+        let (issuer, limit) = (issuer.as_str(), i64::from(limit.clamp(1, 1_000)));
+        let rows = self.records.all(StoreKind::Consent, NEXT, &[&issuer, &user, &client, &limit]).await?;
+        let one = |row| {
+            let user = UserId::trusted(column::<&str>(row, 0)?);
+            let client = ClientId::trusted(column::<&str>(row, 1)?);
+            Ok((user, client, from_document::<Consent>(column::<&str>(row, 2)?)?))
+        };
+        rows.iter().map(one).collect()
     }
 
     async fn allow(

@@ -23,6 +23,9 @@ const FIND: &str = "SELECT issuer, provider, subject, user_id, label, linked_at 
     WHERE issuer = $1 AND provider = $2 AND subject = $3";
 const OF_USER: &str = "SELECT issuer, provider, subject, user_id, label, linked_at FROM identities
     WHERE issuer = $1 AND user_id = $2 ORDER BY provider";
+/// No key and no subject is empty, so every identity comes after a pair of empty texts.
+const NEXT: &str = "SELECT issuer, provider, subject, user_id, label, linked_at FROM identities
+    WHERE issuer = $1 AND (provider, subject) > ($2, $3) ORDER BY provider, subject LIMIT $4";
 /// Inserts only if the user exists, and keeps the user from being deleted before it is written, as a foreign key would.
 const LINK: &str = "INSERT INTO identities (issuer, provider, subject, user_id, label, linked_at)
     SELECT $1::text, $2::text, $3::text, $4::text, $5::text, $6::bigint
@@ -116,6 +119,19 @@ impl Identities for ClusterStore {
     async fn identities_of(&self, issuer: &IssuerId, user: &UserId) -> Result<Vec<Identity>, StoreError> {
         let key: [Parameter<'_>; 2] = [&issuer.as_str(), &user.as_str()];
         let rows = self.records.all(StoreKind::Authenticator, OF_USER, &key).await?;
+        rows.iter().map(identity).collect()
+    }
+
+    async fn next_identities(
+        &self,
+        issuer: &IssuerId,
+        after: Option<(&str, &str)>,
+        limit: u32,
+    ) -> Result<Vec<Identity>, StoreError> {
+        let (provider, subject) = after.unwrap_or_default();
+        let (issuer, limit) = (issuer.as_str(), i64::from(limit.clamp(1, 1_000)));
+        let values: [Parameter<'_>; 4] = [&issuer, &provider, &subject, &limit];
+        let rows = self.records.all(StoreKind::Authenticator, NEXT, &values).await?;
         rows.iter().map(identity).collect()
     }
 

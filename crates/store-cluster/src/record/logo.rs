@@ -17,6 +17,9 @@ use crate::postgres::{Connection, Transaction, column};
 
 const FIND: &str =
     "SELECT issuer, client_id, media_type, content FROM logos WHERE issuer = $1 AND client_id = $2";
+/// The issuer's own has an empty text in the place of a client.
+const NEXT: &str = "SELECT issuer, client_id, media_type, content FROM logos
+    WHERE issuer = $1 AND client_id > $2 ORDER BY client_id LIMIT $3";
 const PUT: &str = "INSERT INTO logos (issuer, client_id, media_type, content) VALUES ($1, $2, $3, $4)
     ON CONFLICT (issuer, client_id) DO UPDATE SET media_type = excluded.media_type, content = excluded.content";
 const DELETE: &str = "DELETE FROM logos WHERE issuer = $1 AND client_id = $2";
@@ -133,6 +136,22 @@ impl Logos for ClusterStore {
         let operations = self.figures.kind(StoreKind::Client);
         let found = self.records.caches.logos.read_through(issuer, id.as_str(), operations, read).await?;
         Ok(found.and_then(Arc::unwrap_or_clone))
+    }
+
+    async fn next_logos(
+        &self,
+        issuer: &IssuerId,
+        after: Option<&ClientId>,
+        limit: u32,
+    ) -> Result<Vec<(ClientId, Logo)>, StoreError> {
+        let (issuer, after, limit) = (issuer.as_str(), key(after), i64::from(limit.clamp(1, 100)));
+        let rows = self.records.all(StoreKind::Client, NEXT, &[&issuer, &after, &limit]).await?;
+        // None of the rows is the issuer's own.
+        let of_client = |row: &Row| -> Result<Option<(ClientId, Logo)>, StoreError> {
+            let (client, logo) = logo(row)?;
+            Ok(client.map(|client| (client, logo)))
+        };
+        rows.iter().filter_map(|row| of_client(row).transpose()).collect()
     }
 
     async fn put_logo(

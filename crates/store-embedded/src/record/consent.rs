@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use rusqlite::params;
 use symbolon_figures::StoreKind;
 use symbolon_protocol::consent::{Consent, GivenConsent};
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
@@ -15,6 +16,9 @@ use crate::{EmbeddedStore, failed};
 
 /// Ordered by the bytes of the client's id, the order of `ClientId`.
 const ALL: &str = "SELECT client, document FROM consents WHERE issuer = ?1 AND user = ?2 ORDER BY client";
+/// No id is empty, so every consent comes after a pair of empty texts.
+const NEXT: &str = "SELECT user, client, document FROM consents
+    WHERE issuer = ?1 AND (user, client) > (?2, ?3) ORDER BY user, client LIMIT ?4";
 const FIND: &str = "SELECT document FROM consents WHERE issuer = ?1 AND user = ?2 AND client = ?3";
 const PARTIES: &str = "SELECT 1 FROM users, clients
     WHERE users.issuer = ?1 AND users.id = ?2 AND clients.issuer = ?1 AND clients.id = ?3";
@@ -55,6 +59,26 @@ impl Consents for EmbeddedStore {
 
     async fn consents_of(&self, issuer: &IssuerId, user: &UserId) -> Result<Arc<Given>, StoreError> {
         self.given(issuer, user).await
+    }
+
+    async fn next_consents(
+        &self,
+        issuer: &IssuerId,
+        after: Option<(&UserId, &ClientId)>,
+        limit: u32,
+    ) -> Result<Vec<(UserId, ClientId, Consent)>, StoreError> {
+        let (user, client) = after.map_or(("", ""), |(user, client)| (user.as_str(), client.as_str()));
+        let key = (issuer.clone(), user.to_owned(), client.to_owned());
+        let next = move |statements: &Statements<'_>| {
+            let values = params![key.0.as_str(), key.1, key.2, limit.clamp(1, 1_000)];
+            statements.all(NEXT, values, |row| {
+                Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?))
+            })
+        };
+        let one = |(user, client, found): (String, String, String)| {
+            Ok((UserId::trusted(user), ClientId::trusted(client), from_document::<Consent>(&found)?))
+        };
+        self.records.scan(StoreKind::Consent, next).await?.into_iter().map(one).collect()
     }
 
     async fn allow(

@@ -24,6 +24,9 @@ const FIND: &str = "SELECT issuer, provider, subject, user, label, linked_at FRO
     WHERE issuer = ?1 AND provider = ?2 AND subject = ?3";
 const OF_USER: &str = "SELECT issuer, provider, subject, user, label, linked_at FROM identities
     WHERE issuer = ?1 AND user = ?2 ORDER BY provider";
+/// No key and no subject is empty, so every identity comes after a pair of empty texts.
+const NEXT: &str = "SELECT issuer, provider, subject, user, label, linked_at FROM identities
+    WHERE issuer = ?1 AND (provider, subject) > (?2, ?3) ORDER BY provider, subject LIMIT ?4";
 const USER: &str = "SELECT 1 FROM users WHERE issuer = ?1 AND id = ?2";
 const INSERT: &str = "INSERT INTO identities (issuer, provider, subject, user, label, linked_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING";
@@ -102,6 +105,21 @@ impl Identities for EmbeddedStore {
             statements.all(OF_USER, [key.0.as_str(), key.1.as_str()], |row| Ok(identity(row)?.1))
         };
         self.records.read(StoreKind::Authenticator, read).await
+    }
+
+    async fn next_identities(
+        &self,
+        issuer: &IssuerId,
+        after: Option<(&str, &str)>,
+        limit: u32,
+    ) -> Result<Vec<Identity>, StoreError> {
+        let (provider, subject) = after.unwrap_or_default();
+        let key = (issuer.clone(), provider.to_owned(), subject.to_owned());
+        let next = move |statements: &Statements<'_>| {
+            let values = params![key.0.as_str(), key.1, key.2, limit.clamp(1, 1_000)];
+            statements.all(NEXT, values, |row| Ok(identity(row)?.1))
+        };
+        self.records.scan(StoreKind::Authenticator, next).await
     }
 
     async fn link_identity(&self, issuer: &IssuerId, identity: Identity) -> Result<IdentityLink, StoreError> {

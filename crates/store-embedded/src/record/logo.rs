@@ -16,11 +16,17 @@ use crate::EmbeddedStore;
 /// Every logo, in the order of its key.
 pub(crate) const ALL: &str = "SELECT issuer, client, media_type, content FROM logos ORDER BY issuer, client";
 const FIND: &str = "SELECT issuer, client, media_type, content FROM logos WHERE issuer = ?1 AND client = ?2";
+/// The issuer's own has an empty text in the place of a client.
+const NEXT: &str = "SELECT issuer, client, media_type, content FROM logos
+    WHERE issuer = ?1 AND client > ?2 ORDER BY client LIMIT ?3";
 const OWNER: &str = "SELECT 1 FROM issuers WHERE id = ?1 AND ?2 = ''
     UNION ALL SELECT 1 FROM clients WHERE issuer = ?1 AND id = ?2";
 const PUT: &str = "INSERT INTO logos (issuer, client, media_type, content) VALUES (?1, ?2, ?3, ?4)
     ON CONFLICT (issuer, client) DO UPDATE SET media_type = excluded.media_type, content = excluded.content";
 const DELETE: &str = "DELETE FROM logos WHERE issuer = ?1 AND client = ?2";
+
+/// Left out of a listing, whoever reads it would take it for whole.
+const UNKNOWN: &str = "a logo is of a kind that this release does not know";
 
 /// A logo of a row of [`ALL`], with its owner; `None` for a kind of image that this build does not know.
 pub(crate) fn logo(row: &Row<'_>) -> rusqlite::Result<Option<(IssuerId, Option<ClientId>, Logo)>> {
@@ -82,6 +88,25 @@ impl Logos for EmbeddedStore {
         let operations = self.figures.kind(StoreKind::Client);
         let found = self.records.caches.logos.read_through(issuer, id.as_str(), operations, read).await?;
         Ok(found.and_then(Arc::unwrap_or_clone))
+    }
+
+    async fn next_logos(
+        &self,
+        issuer: &IssuerId,
+        after: Option<&ClientId>,
+        limit: u32,
+    ) -> Result<Vec<(ClientId, Logo)>, StoreError> {
+        let after = (issuer.clone(), key(after).to_owned());
+        let next = move |statements: &Statements<'_>| {
+            let values = params![after.0.as_str(), after.1, limit.clamp(1, 100)];
+            statements.all(NEXT, values, logo)
+        };
+        let found = self.records.scan(StoreKind::Client, next).await?;
+        let of_client = |(_, client, logo): (IssuerId, Option<ClientId>, Logo)| Some((client?, logo));
+        found
+            .into_iter()
+            .map(|row| row.and_then(of_client).ok_or_else(|| StoreError::Failed(UNKNOWN.to_owned())))
+            .collect()
     }
 
     async fn put_logo(

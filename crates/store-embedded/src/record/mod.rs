@@ -74,6 +74,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { number: 11, sql: include_str!("../../migrations/0011_indexes.sql"), then: None },
     Migration { number: 12, sql: include_str!("../../migrations/0012_logos.sql"), then: None },
     Migration { number: 13, sql: include_str!("../../migrations/0013_invitations.sql"), then: None },
+    Migration { number: 14, sql: include_str!("../../migrations/0014_audit_marks.sql"), then: None },
 ];
 
 /// SQLite stores any text.

@@ -25,6 +25,7 @@ pub async fn all(back_end: &dyn BackEnd) {
     counts_for_the_terms_that_it_was_given_to(back_end).await;
     is_between_those_who_exist(back_end).await;
     is_listed_by_client(back_end).await;
+    is_listed_once_whatever_changes(back_end).await;
     goes_with_its_user_and_its_client(back_end).await;
     outlives_nobody_in_a_race(back_end).await;
     is_never_read_stale(back_end).await;
@@ -130,6 +131,38 @@ async fn is_listed_by_client(back_end: &dyn BackEnd) {
     assert!(store.consents_of(other, &ann).await.unwrap().is_empty());
     store.withdraw(issuer, &ann, &ids[0]).await.unwrap();
     assert_eq!(store.consents_of(issuer, &ann).await.unwrap().len(), ids.len() - 1);
+}
+
+async fn is_listed_once_whatever_changes(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "consent-next").await;
+    let Scene { store, issuer, other, now, .. } = &scene;
+    let ((ann, bob), (app, web)) = (users(), clients());
+    create(&scene, issuer, &["ann", "bob"], &["app", "web"]).await;
+    create(&scene, other, &["ann"], &["app"]).await;
+    let allow = async |at: &IssuerId, user: &UserId, client: &ClientId| {
+        assert!(store.allow(at, user, client, consent("openid", *now).into()).await.unwrap());
+    };
+    for (user, client) in [(&bob, &app), (&ann, &app), (&ann, &web)] {
+        allow(issuer, user, client).await;
+    }
+    allow(other, &ann, &app).await;
+    let (mut seen, mut after) = (Vec::new(), None::<(UserId, ClientId)>);
+    loop {
+        let place = after.as_ref().map(|(user, client)| (user, client));
+        let some = store.next_consents(issuer, place, 1).await.unwrap();
+        let Some((user, client, found)) = some.into_iter().next() else { break };
+        assert_eq!(found, consent("openid", *now));
+        seen.push(format!("{user} {client}"));
+        if after.is_none() {
+            // Behind the position of the listing.
+            assert!(store.withdraw(issuer, &ann, &web).await.unwrap());
+            allow(issuer, &bob, &web).await;
+        }
+        after = Some((user, client));
+    }
+    assert_eq!(seen, ["ann app", "bob app", "bob web"]);
+    let elsewhere = store.next_consents(other, None, 1_000).await.unwrap();
+    assert_eq!(elsewhere, [(ann, app, consent("openid", *now))]);
 }
 
 async fn goes_with_its_user_and_its_client(back_end: &dyn BackEnd) {

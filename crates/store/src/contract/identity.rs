@@ -26,6 +26,7 @@ pub async fn all(back_end: &dyn BackEnd) {
     are_one_users_and_go_with_them(back_end).await;
     come_with_a_new_user_or_not_at_all(back_end).await;
     go_with_their_provider(back_end).await;
+    are_listed_once_whatever_changes(back_end).await;
     are_connected_by_one_racer(back_end).await;
     make_one_user_in_a_race(back_end).await;
     outlive_nobody_in_a_race(back_end).await;
@@ -118,6 +119,49 @@ async fn go_with_their_provider(back_end: &dyn BackEnd) {
     assert_eq!(store.unlink_provider(issuer, "p").await.unwrap(), 2);
     assert!(store.identities_of(issuer, &UserId::trusted("ann")).await.unwrap().is_empty());
     assert_eq!(store.identities_of(other, &UserId::trusted("ann")).await.unwrap().len(), 1);
+}
+
+async fn are_listed_once_whatever_changes(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "identity-next").await;
+    let Scene { store, issuer, other, now, .. } = &scene;
+    let link = async |at: &IssuerId, provider: &str, user: &str, subject: &str| {
+        let own = Identity { provider: provider.into(), ..of(user, subject, *now) };
+        assert_eq!(store.link_identity(at, own).await.unwrap(), IdentityLink::Linked);
+    };
+    for at in [issuer, other] {
+        for id in ["ann", "bea", "cid"] {
+            store.create_user(at, user(id, None, *now), None).await.unwrap();
+        }
+    }
+    for (provider, user, subject) in
+        [("p", "ann", "2"), ("p", "bea", "10"), ("p", "cid", "B"), ("q", "ann", "a"), ("q", "cid", "1")]
+    {
+        link(issuer, provider, user, subject).await;
+    }
+    link(other, "p", "ann", "of another issuer").await;
+    let (mut seen, mut after) = (Vec::new(), None::<Identity>);
+    loop {
+        let place = after.as_ref().map(|own| (own.provider.as_str(), own.subject.as_str()));
+        let some = store.next_identities(issuer, place, 2).await.unwrap();
+        seen.extend(some.iter().map(|own| format!("{} {} {}", own.provider, own.subject, own.user)));
+        if some.len() < 2 {
+            break;
+        }
+        if after.is_none() {
+            // In front of and behind the position of the listing.
+            let ann = UserId::trusted("ann");
+            assert_eq!(
+                store.unlink_identity(issuer, &ann, "q", None).await.unwrap(),
+                IdentityUnlink::Unlinked
+            );
+            link(issuer, "q", "bea", "0").await;
+            link(issuer, "o", "bea", "0").await;
+        }
+        after = some.into_iter().next_back();
+    }
+    assert_eq!(seen, ["p 10 bea", "p 2 ann", "p B cid", "q 0 bea", "q 1 cid"]);
+    let elsewhere = store.next_identities(other, None, 1_000).await.unwrap();
+    assert_eq!(elsewhere, [of("ann", "of another issuer", *now)]);
 }
 
 /// Many users are connected with one identity at once: one is.

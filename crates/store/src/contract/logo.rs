@@ -20,6 +20,7 @@ const RACERS: usize = 8;
 pub async fn all(back_end: &dyn BackEnd) {
     is_put_replaced_and_deleted(back_end).await;
     goes_with_its_client(back_end).await;
+    is_listed_by_client(back_end).await;
     is_announced(back_end).await;
     is_one_whole_in_a_race(back_end).await;
     outlives_no_client_in_a_race(back_end).await;
@@ -101,6 +102,32 @@ async fn goes_with_its_client(back_end: &dyn BackEnd) {
     for client in [None, Some(&apps)] {
         assert_eq!(store.logo(issuer, client).await.unwrap(), Some(svg("all")));
     }
+}
+
+async fn is_listed_by_client(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "logo-next").await;
+    let Scene { store, issuer, other, now, .. } = &scene;
+    create_issuers(&scene).await;
+    for at in [issuer, other] {
+        let clients = ["b", "a", "C", "bare"].map(|name| client(name, *now)).to_vec();
+        store.create_clients(at, clients).await.unwrap();
+        assert!(store.put_logo(at, None, svg("own")).await.unwrap());
+    }
+    for name in ["b", "a", "C"] {
+        assert!(store.put_logo(issuer, Some(&id(name)), image(name, LARGEST)).await.unwrap());
+    }
+    let (mut seen, mut after) = (Vec::new(), None::<ClientId>);
+    loop {
+        let some = store.next_logos(issuer, after.as_ref(), 2).await.unwrap();
+        seen.extend(some.iter().cloned());
+        if some.len() < 2 {
+            break;
+        }
+        after = some.into_iter().next_back().map(|(client, _)| client);
+    }
+    let expected = ["C", "a", "b"].map(|name| (id(name), image(name, LARGEST)));
+    assert!(seen == expected, "each once, in the order of the ids, and not the issuer's");
+    assert!(store.next_logos(other, None, 100).await.unwrap().is_empty());
 }
 
 /// Whoever keeps the issuer's with its settings hears of a change.

@@ -62,6 +62,15 @@ pub trait Identities: Send + Sync {
     ) -> Result<Option<Identity>, StoreError>;
     /// The identities of a user, in the order of the providers' keys.
     async fn identities_of(&self, issuer: &IssuerId, user: &UserId) -> Result<Vec<Identity>, StoreError>;
+    /// The next identities in the order of the providers' keys and the subjects, at most `limit` (1 to 1,000), after those of
+    /// a provider and a subject; fewer at the end only. An identity that exists during the whole listing comes exactly once,
+    /// even if others are made or deleted.
+    async fn next_identities(
+        &self,
+        issuer: &IssuerId,
+        after: Option<(&str, &str)>,
+        limit: u32,
+    ) -> Result<Vec<Identity>, StoreError>;
     /// Connects a user with an identity; durable when it returns. Of many users who are connected with one identity at the
     /// same time, one wins.
     async fn link_identity(&self, issuer: &IssuerId, identity: Identity) -> Result<IdentityLink, StoreError>;

@@ -13,6 +13,14 @@ use crate::StoreError;
 pub trait Logos: Send + Sync {
     /// The logo of the issuer, or of a client that there is: of others it would be cached that they have none.
     async fn logo(&self, issuer: &IssuerId, client: Option<&ClientId>) -> Result<Option<Logo>, StoreError>;
+    /// The next clients' logos in the order of the clients' ids, at most `limit` (1 to 100), after that of a client; fewer at
+    /// the end only. The issuer's own is not among them.
+    async fn next_logos(
+        &self,
+        issuer: &IssuerId,
+        after: Option<&ClientId>,
+        limit: u32,
+    ) -> Result<Vec<(ClientId, Logo)>, StoreError>;
     /// Puts a logo in the place of the one before; durable when it returns. False, and nothing is written, if there is no such
     /// issuer or client.
     async fn put_logo(

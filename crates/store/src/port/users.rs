@@ -120,6 +120,15 @@ pub trait Consents: Send + Sync {
     ) -> Result<Option<Consent>, StoreError>;
     /// All consents of the user, in the order of the clients' ids.
     async fn consents_of(&self, issuer: &IssuerId, user: &UserId) -> Result<Arc<Given>, StoreError>;
+    /// The next consents in the order of the ids of users and clients, at most `limit` (1 to 1,000), after those of a user to
+    /// a client; fewer at the end only. Not cached. A consent that exists during the whole listing comes exactly once, even
+    /// if others are given or withdrawn.
+    async fn next_consents(
+        &self,
+        issuer: &IssuerId,
+        after: Option<(&UserId, &ClientId)>,
+        limit: u32,
+    ) -> Result<Vec<(UserId, ClientId, Consent)>, StoreError>;
     /// Adds to what the user [allows](Consent::joined) the client. False if the user or the client does not exist; then nothing is
     /// written. A consent never outlives its user or client, because a later user or client with the same id would
     /// inherit it.

@@ -28,13 +28,17 @@ pub(super) const SETTINGS: &str = "settings";
 pub(super) const END: &str = "end";
 
 /// The listings, in the order of the file.
-const LISTINGS: [(&str, Kind, &str); 6] = [
+const LISTINGS: [(&str, Kind, &str); 10] = [
     ("client", Kind::Client, "/clients/export?secret_digests=true"),
     ("role", Kind::Role, "/roles/export"),
     ("group", Kind::Group, "/groups/export"),
     ("user", Kind::User, "/users/export?password_hashes=true"),
     ("membership", Kind::Membership, "/memberships/export"),
     ("given_role", Kind::GivenRole, "/given-roles/export"),
+    ("identity_provider", Kind::IdentityProvider, "/identity-providers/export"),
+    ("identity", Kind::Identity, "/identities/export"),
+    ("consent", Kind::Consent, "/consents/export"),
+    ("logo", Kind::Logo, "/logos/export"),
 ];
 
 /// The kind of the records of a name.
@@ -47,11 +51,15 @@ pub(super) fn command() -> Command {
     let without = Arg::new("without-hashes").long("without-hashes").action(ArgAction::SetTrue);
     about_an_issuer(
         Command::new("export")
-            .about("Write users with their password hashes, groups, roles, clients and settings, a line each")
+            .about(
+                "Write users with their password hashes, groups, roles, clients, identity providers, connected identities, \
+                 consents, logos and settings, a line each",
+            )
             .after_help(
                 "`symbolon import symbolon FILE` reads it back. Applications go on with the secrets that they have, unless these \
-                 are shorter than 32 characters. It has neither keys, sessions, tokens and consents nor passkeys, second factors \
-                 and identities at other providers: `symbolon backup` has them.",
+                 are shorter than 32 characters; the secrets that identity providers gave must be set anew. It has neither keys, \
+                 sessions, tokens, invitations and the audit log nor passkeys, one-time password generators and recovery codes: \
+                 `symbolon backup` has them.",
             )
             .arg(file.help("A new file that only its owner may read; without it, standard output"))
             .arg(without.help("Leave the hashes of passwords and of client secrets out")),

@@ -42,6 +42,8 @@ use symbolon_config::{Config, ConfigErrors, Sources, process_env};
 
 use crate::cli;
 use crate::process::{self, ProcessError};
+#[cfg(any(test, feature = "fuzz"))]
+pub use import::import_file;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]

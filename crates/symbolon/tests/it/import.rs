@@ -270,6 +270,27 @@ fn authenticates(place: &Place) -> u16 {
     place.form("/token", form).0
 }
 
+/// A provider with a secret, a user's identity at it, a consent, and the logos of the issuer and of a client.
+fn connect(place: &Place) {
+    let provider = json!({
+        "id": "acme", "issuer": "https://acme.example", "client_id": "us", "client_secret": "a-secret-of-acme",
+    });
+    let (status, made) = place.admin("POST", "/identity-providers", &provider.to_string());
+    assert_eq!(status, 201, "{made}");
+    let identity = json!({ "user_id": "id-k1", "identity_provider": "acme", "subject": "k1 there", "label": "k1" });
+    let consent =
+        json!({ "user_id": "id-k1", "client_id": "wiki", "scope": "openid", "client_consent_version": 7 });
+    for (path, line) in [("/identities/bulk", identity), ("/consents/bulk", consent)] {
+        let (_, made) = place.admin("POST", path, &line.to_string());
+        assert_eq!(made["changed"], true, "{path}: {made}");
+        let (_, again) = place.admin("POST", path, &line.to_string());
+        assert_eq!(again["changed"], false, "{path}: {again}");
+    }
+    write(place, "logo.svg", "<svg xmlns='http://www.w3.org/2000/svg'/>");
+    place.run(&["branding", "logo", "set", "logo.svg"]).good();
+    place.run(&["client", "logo", "set", "wiki", "logo.svg"]).good();
+}
+
 #[test]
 fn what_is_exported_is_read_back() {
     let (from, to) = (Place::new(), Place::new());
@@ -279,6 +300,7 @@ fn what_is_exported_is_read_back() {
         partly(&from, &["keycloak", "realm.json"]);
         from.run(&["attribute", "set", "team", "--type", "string"]).good();
         from.run(&["user", "update", "k1@keycloak.example", "--attribute", "team=x"]).good();
+        connect(&from);
         from.run(&["export", "--output", "all.ndjson"]).good();
         assert!(
             from.run(&["export", "--output", "all.ndjson"]).bad(1).contains("all.ndjson"),
@@ -298,8 +320,23 @@ fn what_is_exported_is_read_back() {
         .map(|line| serde_json::from_str::<serde_json::Map<String, Value>>(line).unwrap())
         .flat_map(|line| line.keys().cloned().collect::<Vec<_>>())
         .collect();
-    let told = ["client", "end", "export", "given_role", "group", "membership", "role", "settings", "user"];
+    let told = [
+        "client",
+        "consent",
+        "end",
+        "export",
+        "given_role",
+        "group",
+        "identity",
+        "identity_provider",
+        "logo",
+        "membership",
+        "role",
+        "settings",
+        "user",
+    ];
     assert_eq!(kinds.iter().map(String::as_str).collect::<Vec<_>>(), told);
+    assert!(!text.contains("a-secret-of-acme") && text.contains("\"has_client_secret\":true"));
     let mode = std::os::unix::fs::PermissionsExt::mode(
         &std::fs::metadata(from.path("all.ndjson")).unwrap().permissions(),
     );
@@ -315,13 +352,29 @@ fn what_is_exported_is_read_back() {
     let part = |report: &Value, part: &str| {
         report["not_taken"].as_array().unwrap().iter().any(|it| it["part"] == part)
     };
-    assert!(part(&first, "attributes.team") && !part(&first, "client_secret"), "{first}");
+    assert!(part(&first, "attributes.team"), "{first}");
+    // Of all secrets that of the provider alone stays behind.
+    let not_taken = first["not_taken"].as_array().unwrap().iter();
+    let secrets: Vec<&Value> = not_taken.filter(|it| it["part"] == "client_secret").collect();
+    assert_eq!(secrets.len(), 1, "{first}");
+    assert_eq!(secrets[0]["kind"], "identity provider", "{first}");
+    let others = [("identity_providers", 1), ("identities", 1), ("consents", 1), ("logos", 2)];
+    for (kind, count) in others {
+        assert_eq!(of_kind(&first, kind), [count, 0, 0], "{kind}: {first}");
+    }
+    let provider = to.admin("GET", "/identity-providers/acme", "").1["identity_provider"].clone();
+    assert_eq!((&provider["enabled"], &provider["issuer"]), (&json!(false), &json!("https://acme.example")));
+    let consents = to.admin("GET", "/users/id-k1/consents", "").1["consents"].clone();
+    assert_eq!((&consents[0]["client_id"], &consents[0]["scope"]), (&json!("wiki"), &json!("openid")));
     assert!(!part(&first, "warning"), "the secrets of our own export need no warning: {first}");
     assert_eq!(authenticates(&to), 200, "the application goes on with its secret");
     assert!(signs_in(&to, "k1@keycloak.example"));
     // A repeat changes nothing.
     let second = to.run(&["import", "symbolon", "all.ndjson", "--json", "--settings"]).json();
     assert_eq!((of_kind(&second, "users"), of_kind(&second, "groups")), ([0, 3, 0], [0, 2, 0]), "{second}");
+    for (kind, count) in others {
+        assert_eq!(of_kind(&second, kind), [0, count, 0], "{kind}: {second}");
+    }
     assert_eq!((part(&second, "client_secret"), authenticates(&to)), (false, 200), "{second}");
     // But for times and versions, a copy exports the same.
     let whole = Place::new();
@@ -350,6 +403,9 @@ fn what_is_exported_is_read_back() {
                 record.remove("client_secrets");
                 // The first sign-in replaced the hash.
                 record.remove("password_hash");
+                // A provider waits for its secret.
+                record.remove("enabled");
+                record.remove("has_client_secret");
             }
         }
         lines

@@ -1,10 +1,11 @@
-//! How long imports take: exports of each kind with 100,000 users, or as many as `SYMBOLON_IMPORT_USERS` says; and whether the
-//! users sign in with their old passwords, 2,000 of each kind, or as many as `SYMBOLON_IMPORT_SIGN_INS` says. Ignored, because it
+//! How long imports take, and how much memory the command has: exports of each kind with 100,000 users, or as many as
+//! `SYMBOLON_IMPORT_USERS` says; and whether the users sign in with their old passwords, 2,000 of each kind, or as many as `SYMBOLON_IMPORT_SIGN_INS` says. Ignored, because it
 //! measures; `docs/development/measuring.md` has the command.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::time::Instant;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -151,13 +152,38 @@ fn sign_in(place: &Place, kind: &str) {
     println!("{kind:20} {seconds:7.2} s: {} of {} users signed in", asked.len(), users());
 }
 
-/// Runs a command and says how long it took.
+/// The most resident memory that a process has until it ends, in KiB.
+fn peak_of(process: u32) -> u64 {
+    let status = format!("/proc/{process}/status");
+    let peak = |told: String| {
+        let peak = told.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        peak.trim().strip_suffix("kB")?.trim().parse().ok()
+    };
+    let mut most = 0;
+    // A process that has ended has no memory, and what it had at most never shrinks.
+    while let Some(now) = std::fs::read_to_string(&status).ok().and_then(peak) {
+        most = now;
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    most
+}
+
+/// Runs a command, and says how long it took and how much memory it had at most.
 fn timed(place: &Place, what: &str, arguments: &[&str]) -> String {
+    let mut command = place.command(arguments, &[]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     #[allow(clippy::disallowed_methods, reason = "this measures")]
     let began = Instant::now();
-    let out = place.run(arguments).good();
+    let child = command.spawn().unwrap();
+    let process = child.id();
+    let peak = std::thread::spawn(move || peak_of(process));
+    let output = child.wait_with_output().unwrap();
     let seconds = began.elapsed().as_secs_f64();
-    println!("{what:20} {seconds:7.2} s {:9.0} users/s", users() as f64 / seconds);
+    let mib = peak.join().unwrap() as f64 / 1_024.0;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let out = text(&output.stdout);
+    assert!(output.status.success(), "{out}{}", text(&output.stderr));
+    println!("{what:20} {seconds:7.2} s {:9.0} users/s {mib:7.1} MiB", users() as f64 / seconds);
     out
 }
 

@@ -38,6 +38,7 @@ mod following;
 mod grants;
 mod groups;
 mod guesses;
+mod identities_and_consents;
 mod indistinguishable;
 mod interactions;
 mod introspection;

@@ -31,7 +31,14 @@ pub(super) fn logos() -> Schemas {
     let path = json!({ "type": "string", "description": "Where pages load it, on the issuer's origin." });
     let shown = [("media_type", text()), ("bytes", number()), ("digest", text()), ("path", path)];
     let names = shown.each_ref().map(|(name, _)| *name);
-    vec![("Image", image), ("Logo", object(&names, &shown))]
+    let owner = json!({ "type": "string", "description": "The client; none where it is the issuer's own." });
+    let content = json!({ "type": "string", "description": "The image in base64url without padding." });
+    let exported = [("client_id", owner), ("media_type", text()), ("content", content)];
+    vec![
+        ("Image", image),
+        ("Logo", object(&names, &shown)),
+        ("ExportedLogo", object(&["media_type", "content"], &exported)),
+    ]
 }
 
 pub(super) fn clients() -> Schemas {

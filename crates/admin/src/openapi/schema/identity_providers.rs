@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Schemas, extended, flag, list, object, optional, secret, shown_only, text, time};
+use super::{Schemas, bulk, extended, flag, list, object, optional, secret, shown_only, text, time};
 
 fn claims() -> Value {
     json!({
@@ -65,6 +65,7 @@ pub(super) fn all() -> Schemas {
     let new = extended(&extended(&record, &["id"], &[id.clone(), kind.clone()]), &[], &preset);
     let changed = extended(&record, &[], &[id, kind, ("client_secret", optional(&secret()))]);
     vec![
+        ("BulkIdentityProvider", bulk("identity_provider", &provider)),
         ("IdentityProvider", provider),
         ("NewIdentityProvider", extended(&new, &[], &marked)),
         ("IdentityProviderRecord", extended(&changed, &[], &marked)),

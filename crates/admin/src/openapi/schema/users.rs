@@ -5,7 +5,7 @@ use symbolon_protocol::user_claims::PROFILE_CLAIMS;
 
 use super::super::super::operation::reference;
 use super::{
-    Schemas, attributes, bulk, described, extended, flag, list, number, object, optional, seconds, secret,
+    Schemas, attributes, bulk, bulk_of, described, extended, flag, list, number, object, optional, seconds, secret,
     shown_only, text, texts, time, without_effect,
 };
 
@@ -62,6 +62,10 @@ pub(super) fn users() -> Schemas {
         ("Grant", object(&grant.each_ref().map(|(name, _)| *name), &grant)),
         ("Authenticators", authenticators()),
         ("Identity", identity()),
+        ("UserIdentity", user_identity()),
+        ("BulkUserIdentity", bulk_of(&changed(&["user_id", "identity_provider", "subject"]))),
+        ("UserConsent", user_consent()),
+        ("BulkUserConsent", bulk_of(&changed(&["user_id", "client_id"]))),
         ("NewInvitation", new_invitation()),
         ("Invitation", invitation()),
         ("MadeInvitation", made_invitation()),
@@ -136,6 +140,42 @@ fn identity() -> Value {
         ("linked_at", time()),
     ];
     object(&identity.each_ref().map(|(name, _)| *name), &identity)
+}
+
+/// An identity beside its user, as lines have it.
+fn user_identity() -> Value {
+    object(
+        &["user_id", "identity_provider", "subject"],
+        &[
+            ("user_id", text()),
+            ("identity_provider", described(text(), "The id of the provider.")),
+            ("subject", described(text(), "The provider's `sub` for the person.")),
+            ("label", described(text(), "What the person knows it by: an address or a name.")),
+            ("linked_at", time()),
+        ],
+    )
+}
+
+/// A consent beside its user, as lines have it.
+fn user_consent() -> Value {
+    let version = |of: &str| described(number(), &format!("The `consent_version` {of} that it was given to; 0 without."));
+    object(
+        &["user_id", "client_id", "scope"],
+        &[
+            ("user_id", text()),
+            ("client_id", text()),
+            ("scope", text()),
+            ("granted_at", time()),
+            ("issuer_consent_version", version("of the issuer")),
+            ("client_consent_version", version("of the client")),
+        ],
+    )
+}
+
+/// What is answered to a line: whether it changed something.
+fn changed(members: &[&str]) -> Value {
+    let texts: Vec<_> = members.iter().map(|name| (*name, text())).collect();
+    extended(&object(members, &texts), &["changed"], &[("changed", flag())])
 }
 
 pub(super) fn sessions() -> Schemas {

@@ -12,6 +12,7 @@ use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 
+use super::marks::Marks;
 use super::packed::{pack, unpack};
 use crate::failed;
 use crate::record::statement::Statements;
@@ -21,9 +22,9 @@ use crate::record::{Written, millis};
 /// write fit, so that each of their users has one place in the index.
 const FULL: usize = 4 << 20;
 
-/// Estimated bytes around a block's content and around each of its users: columns, index entries, and what SQLite adds
-/// to them.
-const AROUND_BLOCK: usize = 120;
+/// Estimated bytes around a block's content and marks and around each of its users: columns, index entries, and what SQLite
+/// adds to them.
+const AROUND_BLOCK: usize = 130;
 const AROUND_USER: usize = 16;
 
 /// The members of a record's document that are read. The event is text, so that records of events from newer programs
@@ -74,21 +75,24 @@ pub(super) struct Block {
     times: Option<(i64, i64)>,
     records: i64,
     users: HashSet<SmolStr>,
+    marks: Marks,
     content: Vec<u8>,
 }
 
 impl Block {
     /// Empties the block, and keeps its memory for the next one.
     fn clear(&mut self) {
-        let Self { times, records, users, content } = self;
+        let Self { times, records, users, marks, content } = self;
         (*times, *records) = (None, 0);
         users.clear();
+        marks.clear();
         content.clear();
     }
 
     fn push(&mut self, record: &AuditRecord) {
         self.content = record.append_to(std::mem::take(&mut self.content));
         self.content.push(b'\n');
+        self.marks.add(record);
         self.count(record.at, record.user.as_ref().map(|user| user.as_str()));
     }
 
@@ -96,6 +100,7 @@ impl Block {
     pub(super) fn push_line(&mut self, line: &[u8], columns: &Columns) {
         self.content.extend_from_slice(line);
         self.content.push(b'\n');
+        self.marks.add_line(line, &columns.event);
         self.count(columns.at, columns.user.as_deref());
     }
 
@@ -109,7 +114,7 @@ impl Block {
         }
     }
 
-    /// The size of the block in bytes if its stored content has `content` bytes.
+    /// The size of the block in bytes if its stored content and marks have `content` bytes.
     fn bytes(&self, issuer: &IssuerId, content: usize) -> i64 {
         let issuer = issuer.as_str().len();
         let users: usize = self.users.iter().map(|user| issuer + user.len() + AROUND_USER).sum();
@@ -124,13 +129,17 @@ impl Block {
         statements: &Statements<'_>,
     ) -> rusqlite::Result<i64> {
         let (oldest, newest) = self.times.unwrap_or_default();
-        let content = pack(&self.content);
-        let bytes = self.bytes(issuer, content.len());
+        let (content, marks) = (pack(&self.content), self.marks.stored());
+        let bytes = self.bytes(issuer, content.len() + marks.as_ref().map_or(0, Vec::len));
         let number = statements.insert(
             "INSERT INTO audit_blocks (number, issuer, oldest, newest, records, bytes, content)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             params![number, issuer.as_str(), oldest, newest, self.records, bytes, content],
         )?;
+        if let Some(marks) = marks {
+            let insert = "INSERT INTO audit_marks (block, marks) VALUES (?1, ?2)";
+            statements.change(insert, params![number, marks])?;
+        }
         let mut of_user =
             statements.repeated("INSERT INTO audit_users (issuer, user, block) VALUES (?1, ?2, ?3)")?;
         let mut users: Vec<&str> = self.users.iter().map(SmolStr::as_str).collect();

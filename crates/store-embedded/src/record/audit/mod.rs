@@ -1,6 +1,7 @@
 //! The audit log: stored in blocks of many records, because thousands of logins are recorded and few are ever read.
 
 mod block;
+mod marks;
 mod packed;
 mod search;
 mod size;

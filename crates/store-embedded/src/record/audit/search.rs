@@ -15,6 +15,7 @@ use symbolon_protocol::id::IssuerId;
 use symbolon_store::port::{AuditFilter, PageRequest};
 
 use super::block::{Columns, lines};
+use super::marks::{self, Key};
 use super::packed::unpack;
 use crate::record::listing::Documents;
 use crate::record::millis;
@@ -28,6 +29,8 @@ pub(super) struct Search {
     text: Option<String>,
     /// Byte sequences that occur in the document of every record that matches.
     marks: Vec<Finder<'static>>,
+    /// What must be marked in a block that is unpacked, where refusals alone are searched for.
+    refusals: Option<Vec<Key>>,
     skipped: u64,
     limit: usize,
     /// Whether blocks behind a full page are read to count what matches in them.
@@ -73,6 +76,7 @@ impl Search {
             filter: filter.clone(),
             text: page.text().map(str::to_lowercase),
             marks: values.into_iter().flatten().map(mark).chain(members).collect(),
+            refusals: marks::wanted(filter),
             skipped: page.skipped(),
             limit: page.limit() as usize,
             counts: true,
@@ -95,6 +99,9 @@ impl Search {
             }
             if found.is_full() && self.takes_all(&block) {
                 found.total += block.records;
+                return Ok(ControlFlow::Continue(()));
+            }
+            if self.is_ruled_out(&block, statements)? {
                 return Ok(ControlFlow::Continue(()));
             }
             let content = "SELECT content FROM audit_blocks WHERE number = ?1";
@@ -142,6 +149,14 @@ impl Search {
         let from = self.filter.from.is_none_or(|from| millis(from) <= block.oldest);
         let to = self.filter.to.is_none_or(|to| block.newest < millis(to));
         self.marks.is_empty() && self.text.is_none() && from && to
+    }
+
+    /// Whether the marks of a block say that none of its records match. Blocks from before there were marks have none.
+    fn is_ruled_out(&self, block: &Outline, statements: &Statements<'_>) -> rusqlite::Result<bool> {
+        let Some(wanted) = &self.refusals else { return Ok(false) };
+        let sql = "SELECT marks FROM audit_marks WHERE block = ?1";
+        let marks = statements.first(sql, params![block.number], |row| row.get::<_, Vec<u8>>(0))?;
+        Ok(marks.is_some_and(|marks| !marks::may_have(&marks, wanted)))
     }
 
     /// The time of a record if it matches, else `None`.

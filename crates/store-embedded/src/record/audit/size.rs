@@ -108,6 +108,7 @@ impl Stored {
         records: &[(Columns, &[u8])],
     ) -> rusqlite::Result<()> {
         statements.change("DELETE FROM audit_blocks WHERE number = ?1", params![self.number])?;
+        statements.change("DELETE FROM audit_marks WHERE block = ?1", params![self.number])?;
         let mut of_user =
             statements.repeated("DELETE FROM audit_users WHERE issuer = ?1 AND user = ?2 AND block = ?3")?;
         let mut users: Vec<&str> =

@@ -195,7 +195,7 @@ const EARLIER: &str = "
     DROP TABLE user_groups; DROP TABLE roles; DROP TABLE memberships; DROP TABLE user_roles; DROP TABLE group_roles;
     DROP TABLE entitlement_counts; DROP TABLE user_attribute;
     DROP TABLE authenticators; DROP TABLE identities; DROP TABLE logos; DROP TABLE invitations;
-    DROP TABLE deliveries; DROP TABLE delivery_counts; DROP TABLE audit_blocks; DROP TABLE audit_users; DELETE FROM audit_sizes;
+    DROP TABLE deliveries; DROP TABLE delivery_counts; DROP TABLE audit_blocks; DROP TABLE audit_users; DROP TABLE audit_marks; DELETE FROM audit_sizes;
     CREATE TABLE audit (
         sequence INTEGER PRIMARY KEY, issuer TEXT NOT NULL, at INTEGER NOT NULL, event TEXT NOT NULL,
         user TEXT, client TEXT, document TEXT NOT NULL
@@ -282,4 +282,104 @@ async fn a_log_from_before_the_blocks_is_taken_over() {
         }
     }
     assert_eq!(store.trim_audit_to(0).await.unwrap(), RECORDS as u64);
+}
+
+/// A refused request of a client.
+fn refusal(number: u64, client: &str) -> AuditRecord {
+    AuditRecord {
+        client: Some(ClientId::parse(client).unwrap()),
+        address: Some(format!("192.0.2.{}", number % 200).into()),
+        request: Some(format!("request-{number}")),
+        detail: serde_json::json!({ "reason": "redirect_uri_other", "login_name_digest": format!("n{}", number % 9) }),
+        ..record(number, Event::RequestRefused, None, None, 0)
+    }
+}
+
+/// Spoils the contents of all blocks but some, so that whoever unpacks another one fails.
+fn spoil_but(directory: &Path, blocks: &[i64]) {
+    let connection = Connection::open(directory.join("symbolon.db")).unwrap();
+    let kept: Vec<String> = blocks.iter().map(i64::to_string).collect();
+    let sql = format!("UPDATE audit_blocks SET content = x'01ffffffff' WHERE number NOT IN ({})", kept.join(","));
+    assert!(connection.execute(&sql, ()).unwrap() > 0);
+}
+
+/// Blocks of logins with a refusal of another client each; in the third, one of `app` is among them.
+async fn write_one_refusal_of_app(directory: &Path) {
+    let store = open(directory);
+    let issuer = IssuerId::default_issuer();
+    for block in 0..8_u64 {
+        let logins = (0..200).map(|n| record(block * 1_000 + n, Event::SignedIn, Some(1), Some(1), 0));
+        let client = if block == 2 { "app".to_owned() } else { format!("other-{block}") };
+        let records = logins.chain((block % 2 == 0).then(|| refusal(block * 1_000 + 500, &client)));
+        store.write_audit(records.map(|record| (issuer.clone(), record)).collect()).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn blocks_without_refusals_of_a_client_are_not_unpacked() {
+    let directory = tempfile::tempdir().unwrap();
+    write_one_refusal_of_app(directory.path()).await;
+    spoil_but(directory.path(), &[3]);
+    let store = open(directory.path());
+    let issuer = IssuerId::default_issuer();
+    let expected = [refusal(2_500, "app")];
+    let of_app = AuditFilter { client: Some(ClientId::parse("app").unwrap()), ..AuditFilter::default() };
+    let request = Some("request-2500".to_owned());
+    for filter in [
+        AuditFilter { refused: true, ..of_app.clone() },
+        AuditFilter { event: Some(Event::RequestRefused), ..of_app.clone() },
+        AuditFilter { refused: true, request, ..AuditFilter::default() },
+    ] {
+        let newest = store.newest_audit(&issuer, &filter, 100).await.unwrap();
+        assert_eq!(newest, expected, "{filter:?}");
+        let found = store.search_audit(&issuer, &filter, &page(1, 10, None)).await.unwrap();
+        assert_eq!((found.total, &found.items[..]), (1, &expected[..]), "{filter:?}");
+    }
+    let absent = AuditFilter { client: Some(ClientId::parse("absent").unwrap()), ..AuditFilter::default() };
+    let absent = AuditFilter { refused: true, ..absent };
+    assert!(store.newest_audit(&issuer, &absent, 100).await.unwrap().is_empty());
+    // What else the client did may be in any block.
+    assert!(store.newest_audit(&issuer, &of_app, 100).await.is_err());
+}
+
+#[tokio::test]
+async fn blocks_from_before_there_were_marks_are_searched() {
+    let directory = tempfile::tempdir().unwrap();
+    write_one_refusal_of_app(directory.path()).await;
+    let connection = Connection::open(directory.path().join("symbolon.db")).unwrap();
+    assert_eq!(connection.execute("DELETE FROM audit_marks WHERE block < 6", ()).unwrap(), 5);
+    drop(connection);
+    let store = open(directory.path());
+    let issuer = IssuerId::default_issuer();
+    for (client, number) in [("app", 2_500), ("other-0", 500), ("other-6", 6_500)] {
+        let filter = AuditFilter {
+            refused: true,
+            client: Some(ClientId::parse(client).unwrap()),
+            ..AuditFilter::default()
+        };
+        let found = store.newest_audit(&issuer, &filter, 100).await.unwrap();
+        assert_eq!(found, [refusal(number, client)], "{client}");
+    }
+}
+
+#[tokio::test]
+async fn what_trimming_leaves_of_a_block_is_marked_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path());
+    let issuer = IssuerId::default_issuer();
+    let records = [refusal(1, "gone"), refusal(2, "stays"), record(3, Event::SignedIn, None, None, 0)];
+    store.write_audit(records.map(|record| (issuer.clone(), record)).into_iter().collect()).await.unwrap();
+    assert_eq!(store.trim_audit(&issuer, NOW + Duration::from_millis(2)).await.unwrap(), 1);
+    for (client, left) in [("gone", 0), ("stays", 1)] {
+        let filter = AuditFilter {
+            refused: true,
+            client: Some(ClientId::parse(client).unwrap()),
+            ..AuditFilter::default()
+        };
+        assert_eq!(store.newest_audit(&issuer, &filter, 100).await.unwrap().len(), left, "{client}");
+    }
+    assert_eq!(store.trim_audit(&issuer, NOW + Duration::from_secs(1)).await.unwrap(), 2);
+    let connection = Connection::open(directory.path().join("symbolon.db")).unwrap();
+    let marks = connection.query_row("SELECT count(*) FROM audit_marks", (), |row| row.get::<_, i64>(0));
+    assert_eq!(marks.unwrap(), 0, "marks go with their block");
 }

@@ -152,6 +152,16 @@ impl Api {
         Ok(answer(status, &bytes)?)
     }
 
+    /// Whether there is something at a path of the issuer's, whatever it is.
+    pub(super) fn is_there(&self, path: &str) -> Result<bool, CommandError> {
+        let (status, bytes) = self.send(Method::GET, &self.of_the_issuer(path), None)?;
+        match status {
+            StatusCode::NOT_FOUND => Ok(false),
+            status if status.is_success() => Ok(true),
+            status => Ok(answer(status, &bytes).map(|_| true)?),
+        }
+    }
+
     /// Sends a JSON text a line about the issuer; the lines of the answer, which are as many.
     pub(super) fn ask_lines(&self, path: &str, lines: Vec<u8>) -> Result<Vec<Value>, CommandError> {
         let (status, bytes) =

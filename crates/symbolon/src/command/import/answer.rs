@@ -23,6 +23,8 @@ pub(super) fn outcome(kind: Kind, document: &Object, answer: Option<&Value>) -> 
         (None, _) => Outcome::Refused(Fault::new("the server broke off", "run the import again")),
         (Some(answer), None) => done(answer),
         (_, Some("conflict")) if kind == Kind::User => taken(document, text("taken"), why),
+        // Somebody else's, or the user's beside another one: as it is there it is not the file's.
+        (_, Some("conflict")) if kind == Kind::Identity => Outcome::Refused(why.unwrap_or("conflict").into()),
         (_, Some("conflict")) => Outcome::Existing,
         (_, Some("temporarily_unavailable")) => {
             let why = format!("the server could not take it: {}", why.unwrap_or("it is not available"));
@@ -88,6 +90,8 @@ mod tests {
             assert_eq!(outcome == Outcome::Existing, is_there, "{document} {what}: {outcome:?}");
         }
         assert_eq!(of(Kind::Client, json!({}), json!({ "error": "conflict" })), Outcome::Existing);
+        let connected = of(Kind::Identity, json!({}), json!({ "error": "conflict" }));
+        assert!(matches!(connected, Outcome::Refused(_)), "another user's is not this user's: {connected:?}");
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Sends the records of a file to the admin API in batches, and notes what became of each.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use http::Method;
+use http::StatusCode;
 use serde_json::Value;
+use symbolon_protocol::logo::Logo;
 
 use super::answer::{Outcome, outcome};
 use super::attributes::Sorter;
@@ -11,46 +12,13 @@ use super::record::{Entry, Fault, Kind, Object, Origin, Part, given_role, member
 use super::report::Report;
 use super::schema::Schema;
 use super::seen::{Seen, give_id, unseen_in};
+use super::server::Server;
 use super::structure::{Placement, Structure};
 use crate::command::CommandError;
-use crate::command::api::Api;
+use crate::command::api::{ApiError, segment};
 
 /// Records in one request. A connection that breaks leaves at most so many of which this side does not know.
 const AT_ONCE: usize = 5_000;
-
-/// The admin API, as far as an import needs it.
-pub(super) trait Server {
-    /// Sends a JSON text a line; the lines of the answer, which are as many.
-    fn send(&self, path: &str, lines: Vec<u8>) -> Result<Vec<Value>, CommandError>;
-    /// Reads a JSON text a line.
-    fn read(&self, path: &str, each: &mut dyn FnMut(Value)) -> Result<(), CommandError>;
-    /// The attributes that users of the issuer may have.
-    fn schema(&self) -> Result<Schema, CommandError>;
-    /// Changes the settings of the issuer.
-    fn set(&self, settings: &Value) -> Result<(), CommandError>;
-}
-
-impl Server for Api {
-    fn send(&self, path: &str, lines: Vec<u8>) -> Result<Vec<Value>, CommandError> {
-        self.ask_lines(path, lines)
-    }
-
-    fn read(&self, path: &str, each: &mut dyn FnMut(Value)) -> Result<(), CommandError> {
-        self.read_lines(path, &mut |line| {
-            each(line);
-            Ok(())
-        })
-    }
-
-    fn schema(&self) -> Result<Schema, CommandError> {
-        let answer = self.ask(Method::GET, "/settings/attributes", None)?;
-        Ok(Schema::of(&answer).unwrap_or_default())
-    }
-
-    fn set(&self, settings: &Value) -> Result<(), CommandError> {
-        self.ask(Method::PATCH, "/settings", Some(settings)).map(drop)
-    }
-}
 
 /// A record that waits to be sent.
 struct Waiting {
@@ -224,7 +192,61 @@ impl<'a> Importer<'a> {
         origin: Origin,
         document: Object,
     ) -> Result<(), CommandError> {
-        self.wait(kind, Waiting { origin, document, parts: Vec::new() })
+        self.record_without(kind, origin, document, Vec::new())
+    }
+
+    /// Takes a record of any kind, and says what is not taken of it.
+    pub(super) fn record_without(
+        &mut self,
+        kind: Kind,
+        origin: Origin,
+        document: Object,
+        parts: Vec<Part>,
+    ) -> Result<(), CommandError> {
+        self.wait(kind, Waiting { origin, document, parts })
+    }
+
+    /// Takes the logo of a client, which was sent before, or of the issuer.
+    pub(super) fn logo(
+        &mut self,
+        origin: &Origin,
+        client: Option<&str>,
+        logo: &Logo,
+    ) -> Result<(), CommandError> {
+        if client.is_some_and(|client| self.refused_clients.contains(client)) {
+            return self.refuse(Kind::Logo, origin, &"the client whose logo it is was not taken".into());
+        }
+        if self.is_dry {
+            self.report.note_created(Kind::Logo);
+            return Ok(());
+        }
+        let path = match client {
+            Some(client) => format!("/clients/{}/logo", segment(client)),
+            None => "/branding/logo".to_owned(),
+        };
+        match self.server.put_logo(&path, logo) {
+            Ok(true) => self.report.note_created(Kind::Logo),
+            Ok(false) => self.report.note_existing(Kind::Logo),
+            Err(CommandError::Api(ApiError::Refused { status, text })) if is_about_the_record(status) => {
+                return self.refuse(Kind::Logo, origin, &Fault::from(text));
+            }
+            Err(error) => {
+                self.report.note_lost(Kind::Logo, origin.place);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// The providers that are there, as they are shown, by their ids.
+    pub(super) fn identity_providers(&self) -> Result<HashMap<String, Value>, CommandError> {
+        let mut all = HashMap::new();
+        self.server.read("/identity-providers/export", &mut |provider| {
+            if let Some(id) = provider.get("id").and_then(Value::as_str).map(str::to_owned) {
+                all.insert(id, provider);
+            }
+        })?;
+        Ok(all)
     }
 
     fn wait(&mut self, kind: Kind, record: Waiting) -> Result<(), CommandError> {
@@ -274,10 +296,10 @@ impl<'a> Importer<'a> {
     }
 
     fn send(&mut self, kind: Kind, mut batch: Vec<Waiting>) -> Result<(), CommandError> {
-        if matches!(kind, Kind::Membership | Kind::GivenRole) {
+        if is_of_a_user(kind) {
             batch.retain(|waiting| !self.is_missing(&waiting.document));
         }
-        let path = if self.is_dry { kind.dry_path() } else { Some(kind.path()) };
+        let path = if self.is_dry { kind.dry_path() } else { kind.path() };
         let Some(path) = path else {
             batch.iter().for_each(|_| self.report.note_created(kind));
             return Ok(());
@@ -305,7 +327,7 @@ impl<'a> Importer<'a> {
         Ok(())
     }
 
-    /// Whether a membership or given role is of a user who is not there.
+    /// Whether a record is of a user who is not there.
     fn is_missing(&self, document: &Object) -> bool {
         let user = document.get("user_id").and_then(Value::as_str);
         user.is_some_and(|user| self.missing_users.contains(user))
@@ -355,12 +377,9 @@ impl<'a> Importer<'a> {
                 }
             }
             // One word about each user who is there under another id, and not one for each of the groups and roles.
-            Kind::Membership | Kind::GivenRole if fault.why == NO_USER => {
+            kind if is_of_a_user(kind) && fault.why == NO_USER => {
                 if let Some(id) = text("user_id").filter(|id| !self.missing_users.contains(*id)) {
-                    let fault = Fault::new(
-                        "there is no user of this id here, so groups and roles were not given",
-                        "look whether another user has the e-mail address, and give them to that one by hand",
-                    );
+                    let fault = no_user(kind);
                     self.missing_users.insert(id.to_owned());
                     return self.refuse(kind, origin, &fault);
                 }
@@ -374,9 +393,32 @@ impl<'a> Importer<'a> {
                     self.structure.forget_role(id);
                 }
             }
-            Kind::Membership | Kind::GivenRole => {}
+            _ => {}
         }
         self.refuse(kind, origin, &fault)
+    }
+}
+
+/// Whether records of a kind name the user whose they are.
+const fn is_of_a_user(kind: Kind) -> bool {
+    matches!(kind, Kind::Membership | Kind::GivenRole | Kind::Identity | Kind::Consent)
+}
+
+/// Whether a refusal is about what was sent, so that other records may still be taken.
+fn is_about_the_record(status: StatusCode) -> bool {
+    matches!(status, StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::PAYLOAD_TOO_LARGE)
+}
+
+fn no_user(kind: Kind) -> Fault {
+    match kind {
+        Kind::Identity | Kind::Consent => Fault::new(
+            "there is no user of this id here, so identities and consents were not taken",
+            "look whether another user has the e-mail address: that one connects the account and consents again",
+        ),
+        _ => Fault::new(
+            "there is no user of this id here, so groups and roles were not given",
+            "look whether another user has the e-mail address, and give them to that one by hand",
+        ),
     }
 }
 

@@ -13,6 +13,8 @@ mod client;
 mod cognito;
 mod file;
 mod firebase;
+#[cfg(any(test, feature = "fuzz"))]
+mod fuzz;
 mod importer;
 mod json_skip;
 mod json_stream;
@@ -23,6 +25,7 @@ mod record;
 mod report;
 mod schema;
 mod seen;
+mod server;
 mod structure;
 mod table;
 
@@ -34,6 +37,8 @@ use super::api::Api;
 use super::{CommandError, given};
 use crate::cli::about_an_issuer;
 use file::{check_readable_again, open_text, unreadable};
+#[cfg(any(test, feature = "fuzz"))]
+pub use fuzz::import_file;
 use importer::Importer;
 pub(super) use record::Kind;
 use report::{Report, Unit};

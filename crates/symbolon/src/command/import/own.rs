@@ -1,11 +1,13 @@
 //! What `symbolon export` wrote: a line for each record, as `{KIND: RECORD}`. Records stand behind those that they name.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::BufReader;
 
 use clap::ArgMatches;
 use serde_json::{Value, json};
 use symbolon_app::clock::{Clock, SystemClock};
+use symbolon_crypto::encoding;
+use symbolon_protocol::logo::{Logo, LogoType};
 use symbolon_protocol::time::Timestamp;
 
 use super::importer::Importer;
@@ -16,8 +18,12 @@ use super::{Reader, check_readable_again, open_text};
 use crate::command::export::{END, FORMAT, HEADER, SETTINGS, kind_of};
 use crate::command::{CommandError, given};
 
-/// The longest line that is read: that of the admin API, and what stands around it.
-const LONGEST_LINE: u64 = 65 << 10;
+/// The longest line that is read: that of a logo of 64 KiB in base64url, and what stands around it. Other records are bounded by
+/// the admin API.
+const LONGEST_LINE: u64 = 96 << 10;
+
+/// What must be the same of two providers of one id, or who somebody is to one says nothing of the other.
+const SAME_PROVIDER: [&str; 3] = ["kind", "issuer", "client_id"];
 
 /// The setting that names roles. The settings stand before the roles, so it waits for them.
 const FACTOR_ROLES: &str = "second_factor_roles";
@@ -86,6 +92,8 @@ fn import(path: &str, with_settings: bool, importer: &mut Importer<'_>) -> Resul
         schema,
         groups: HashMap::new(),
         roles: HashMap::new(),
+        providers_there: None,
+        providers: HashSet::new(),
         factor_roles: None,
         now: SystemClock::start().now(),
         last: None,
@@ -109,6 +117,10 @@ struct Import<'i, 'a> {
     /// The ids under which groups and roles are on the server, where these are others than in the file.
     groups: HashMap<String, String>,
     roles: HashMap<String, String>,
+    /// The identity providers of the server, once the file names one.
+    providers_there: Option<HashMap<String, Value>>,
+    /// The ids of those of the file that were taken, or are there.
+    providers: HashSet<String>,
     /// The ids of the roles that demand a second factor in the settings of the file, and the line, until these roles are there.
     factor_roles: Option<(u64, Vec<String>)>,
     now: Timestamp,
@@ -221,7 +233,91 @@ impl Import<'_, '_> {
                 self.importer.client(origin, record, parts)
             }
             Kind::Membership | Kind::GivenRole => self.link(kind, origin, record),
+            Kind::IdentityProvider => self.identity_provider(origin, record),
+            Kind::Identity => self.identity(origin, record),
+            Kind::Consent => self.importer.record(kind, origin, record),
+            Kind::Logo => self.logo(&origin, &record),
         }
+    }
+
+    /// Takes a provider. One of the same id is the same only where people are known to it by the same subjects.
+    fn identity_provider(&mut self, origin: Origin, mut provider: Object) -> Result<(), CommandError> {
+        let there = match self.providers_there.take() {
+            Some(there) => there,
+            None => self.importer.identity_providers()?,
+        };
+        let is_other = there
+            .get(&origin.id)
+            .is_some_and(|own| SAME_PROVIDER.iter().any(|member| own.get(*member) != provider.get(*member)));
+        self.providers_there = Some(there);
+        if is_other {
+            let fault = Fault::new(
+                "another identity provider has this id here, so that neither this one nor identities at it are taken",
+                "delete that one, or add this one by hand under another id",
+            );
+            return self.importer.refuse(Kind::IdentityProvider, &origin, &fault);
+        }
+        self.providers.insert(origin.id.clone());
+        let mut parts = self.map_groups(&mut provider);
+        if provider.remove("has_client_secret") == Some(Value::Bool(true)) {
+            // Nobody should find a button that leads to an error.
+            provider.insert("enabled".to_owned(), Value::Bool(false));
+            let mend = format!(
+                "symbolon identity-provider update {} --client-secret-file FILE --enabled; register the callback there that \
+                 symbolon identity-provider show tells",
+                origin.id
+            );
+            let why = "an export never has it: until it is set anew, people cannot sign in by this provider";
+            parts.push(Part::new("client_secret", Fault::new(why, mend)));
+        }
+        self.importer.record_without(Kind::IdentityProvider, origin, provider, parts)
+    }
+
+    /// Names the groups that a provider's are mapped to by the ids that they have on the server, and leaves out those that are not
+    /// there.
+    fn map_groups(&self, provider: &mut Object) -> Vec<Part> {
+        let Some(mapping) = provider.get_mut("groups").and_then(|groups| groups.get_mut("groups")) else {
+            return Vec::new();
+        };
+        let Some(mapped) = mapping.as_object_mut() else { return Vec::new() };
+        let mut parts = Vec::new();
+        mapped.retain(|name, group| {
+            let own = there(&self.groups, group.as_str().unwrap_or_default());
+            let is_there = self.importer.structure.has_group(&own);
+            if !is_there {
+                let why = "the group that it is mapped to is not in the file, or was not taken";
+                parts.push(Part::new(format!("groups.{name}"), why));
+            }
+            *group = Value::from(own);
+            is_there
+        });
+        if mapped.is_empty() {
+            provider.remove("groups");
+        }
+        parts
+    }
+
+    fn identity(&mut self, origin: Origin, identity: Object) -> Result<(), CommandError> {
+        let provider = identity.get("identity_provider").and_then(Value::as_str);
+        if provider.is_some_and(|provider| self.providers.contains(provider)) {
+            return self.importer.record(Kind::Identity, origin, identity);
+        }
+        let fault = "its identity provider is not in the file, or was not taken".into();
+        self.importer.refuse(Kind::Identity, &origin, &fault)
+    }
+
+    fn logo(&mut self, origin: &Origin, record: &Object) -> Result<(), CommandError> {
+        let text = |member: &str| record.get(member).and_then(Value::as_str);
+        let kind = text("media_type").and_then(LogoType::of_media_type);
+        let content = text("content").and_then(|content| encoding::decode(content).ok());
+        let logo = match kind.zip(content).map(|(kind, content)| Logo::read(kind, &content)) {
+            Some(Ok(logo)) => logo,
+            Some(Err(fault)) => {
+                return self.importer.refuse(Kind::Logo, origin, &Fault::from(fault.to_string()));
+            }
+            None => return self.importer.refuse(Kind::Logo, origin, &"it is no image in base64url".into()),
+        };
+        self.importer.logo(origin, text("client_id"), &logo)
     }
 
     fn user(&mut self, place: u64, mut user: Object) -> Result<(), CommandError> {
@@ -303,194 +399,4 @@ fn live(client: &Object, member: &str, now: Timestamp) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::command::import::record::object;
-    use crate::command::import::testing::{Noted, file, reasons};
-
-    const EXPORT: &str = r#"{"export":{"format":1,"issuer":"https://a.example"}}
-{"settings":{"audit_days":7}}
-{"client":{"client_id":"app","client_name":"App","token_endpoint_auth_method":"client_secret_basic"}}
-{"role":{"id":"r1","name":"Admin","client_id":"app"}}
-{"group":{"id":"g1","name":"Staff"}}
-{"group":{"id":"g2","name":"IT","parent_id":"g1"}}
-{"user":{"id":"u1","email":"ann@example.com","password_hash":"$2b$04$x"}}
-{"membership":{"group_id":"g2","user_id":"u1"}}
-{"given_role":{"role_id":"r1","group_id":"g1"}}
-{"later":{}}
-{"end":{"records":8}}
-"#;
-
-    fn import_of(text: &str, with_settings: bool) -> (Noted, Value) {
-        let (_file, path) = file(text);
-        check(&path).unwrap();
-        let server = Noted::default();
-        let (done, report) = server.import(false, |importer| import(&path, with_settings, importer));
-        assert_eq!(done, Ok(()));
-        (server, report)
-    }
-
-    #[test]
-    fn every_kind_of_record_is_sent_as_it_stands() {
-        let (server, report) = import_of(EXPORT, false);
-        assert_eq!(server.to("/groups/bulk")[1], json!({ "id": "g2", "name": "IT", "parent_id": "g1" }));
-        assert_eq!(server.to("/users/bulk")[0]["password_hash"], "$2b$04$x");
-        for path in ["/clients/bulk", "/roles/bulk", "/memberships/bulk", "/given-roles/bulk"] {
-            assert_eq!(server.to(path).len(), 1, "{path}");
-        }
-        assert!(
-            server.to("/settings").is_empty() && report["notes"][0].as_str().unwrap().contains("--settings")
-        );
-        assert_eq!(report["left_out"]["later"], 1);
-        assert!(reasons(&report)[0].contains("symbolon client new-secret app"));
-        assert_eq!(import_of(EXPORT, true).0.to("/settings")[0]["audit_days"], 7);
-    }
-
-    #[test]
-    fn a_file_that_is_cut_off_or_of_another_kind_is_refused_whole() {
-        let told = |text: &str| {
-            let (_file, path) = file(text);
-            check(&path).err().map(|error| error.to_string()).unwrap()
-        };
-        let last = EXPORT.find("{\"end\"").unwrap();
-        assert!(told(&EXPORT[..last]).contains("cut off") && told(&EXPORT[..last - 10]).contains("cut off"));
-        assert!(told("").contains("no export") && told("{\"user\":{}}").contains("first line"));
-        assert!(told("{\"export\":{\"format\":2}}").contains("later release"));
-    }
-
-    #[test]
-    fn a_file_that_lacks_lines_is_refused_whole() {
-        let without = EXPORT.replace("{\"group\":{\"id\":\"g1\",\"name\":\"Staff\"}}\n", "");
-        let (_file, path) = file(&without);
-        let told = check(&path).err().map(|error| error.to_string()).unwrap();
-        assert!(told.contains("has 7 records, and its last line says that there are 8"), "{told}");
-    }
-
-    #[test]
-    fn what_is_there_under_another_id_is_named_by_that_id() {
-        let export =
-            EXPORT.replace("{\"later\":{}}", "{\"given_role\":{\"role_id\":\"r1\",\"user_id\":\"u1\"}}");
-        let (_file, path) = file(&export);
-        let server = Noted::default();
-        *server.there.borrow_mut() = vec![
-            ("/groups/export".into(), json!({ "id": "own-staff", "name": "staff" })),
-            ("/roles/export".into(), json!({ "id": "own-admin", "name": "admin", "client_id": "app" })),
-        ];
-        let (done, report) = server.import(false, |importer| import(&path, false, importer));
-        assert_eq!(done, Ok(()));
-        assert_eq!(
-            server.to("/groups/bulk"),
-            [json!({ "id": "g2", "name": "IT", "parent_id": "own-staff" })]
-        );
-        let given = [
-            json!({ "role_id": "own-admin", "group_id": "own-staff" }),
-            json!({ "role_id": "own-admin", "user_id": "u1" }),
-        ];
-        assert_eq!(server.to("/given-roles/bulk"), given, "{report}");
-    }
-
-    /// The settings stand before the roles that they name, and the server refuses what is no role's id.
-    #[test]
-    fn roles_that_demand_a_second_factor_are_set_when_they_are_there() {
-        let settings = r#"{"settings":{"audit_days":7,"second_factor_roles":["r1","r2","r3","gone"]}}"#;
-        let role = r#"{"role":{"id":"r1","name":"Admin","client_id":"app"}}"#;
-        let others = [r#"{"role":{"id":"r2","name":"Clerk"}}"#, r#"{"role":{"id":"r3","name":"Refused"}}"#];
-        let roles = format!("{role}\n{}", others.join("\n"));
-        let export = EXPORT.replace(r#"{"settings":{"audit_days":7}}"#, settings);
-        let export = export.replace(role, &roles).replace(":8}", ":10}");
-        // A file may end with its roles.
-        let kinds = [HEADER, SETTINGS, "client", "role"];
-        let up_to_roles = export.lines().filter(|line| kinds.iter().any(|kind| is_of(line.as_bytes(), kind)));
-        let up_to_roles = up_to_roles.collect::<Vec<_>>().join("\n") + "\n{\"end\":{\"records\":4}}\n";
-        for text in [export, up_to_roles] {
-            let (_file, path) = file(&text);
-            check(&path).unwrap();
-            let server = Noted::default();
-            server.refuse("\"r3\"", "invalid_request", "no");
-            *server.there.borrow_mut() =
-                vec![("/roles/export".into(), json!({ "id": "own-clerk", "name": "clerk" }))];
-            let (done, report) = server.import(false, |importer| import(&path, true, importer));
-            assert_eq!(done, Ok(()));
-            let set = [json!({ "audit_days": 7 }), json!({ "second_factor_roles": ["r1", "own-clerk"] })];
-            assert_eq!(server.to("/settings"), set, "{report}");
-            let sent = server.sent.borrow();
-            let places = |path: &str| sent.iter().rposition(|(to, _)| to == path);
-            assert!(places("/roles/bulk") < places("/settings"), "{sent:?}");
-            assert!(places("/users/bulk").is_none_or(|users| places("/settings") < Some(users)), "{sent:?}");
-            let not_taken = report["not_taken"].as_array().unwrap().iter();
-            let lost: Vec<_> =
-                not_taken.filter(|it| it["part"] == FACTOR_ROLES).map(|it| &it["id"]).collect();
-            assert_eq!(lost, ["r3", "gone"], "{report}");
-        }
-    }
-
-    /// A short secret is kept by a digest that means nothing elsewhere; beside another one it must not go unnoticed.
-    #[test]
-    fn a_client_whose_secret_stays_behind_is_told() {
-        let now = Timestamp::from_millis(1_000);
-        let told = |secrets: Value, digests: Value| {
-            let client = object(json!({
-                "token_endpoint_auth_method": "client_secret_basic", "client_secrets": secrets, "client_secret_digests": digests,
-            }));
-            let parts = parts_of_client(&client, "app", now);
-            parts.into_iter().map(|part| part.fault.why).collect::<String>()
-        };
-        let (long, ending) = (json!({ "expires_at": null }), json!({ "expires_at": 1_001 }));
-        let over = json!({ "expires_at": 1_000 });
-        assert!(told(json!([long, ending]), json!([{}])).contains("too short"));
-        assert!(told(json!([ending]), Value::Null).contains("a new one is drawn"));
-        assert!(told(json!([long]), json!([over])).contains("a new one is drawn"));
-        assert_eq!(told(json!([long, ending]), json!([{}, ending])), "");
-        assert_eq!(told(json!([long, over]), json!([{}])), "", "the short one has ended");
-    }
-
-    #[test]
-    fn what_belongs_to_something_that_was_refused_is_not_sent() {
-        let (_file, path) = file(EXPORT);
-        let server = Noted::default();
-        server.refuse("\"client_id\":\"app\",\"client_name\"", "invalid_request", "no");
-        server.refuse("\"id\":\"g", "invalid_request", "no");
-        let (_, report) = server.import(false, |importer| import(&path, false, importer));
-        for path in ["/roles/bulk", "/given-roles/bulk", "/memberships/bulk"] {
-            assert!(server.to(path).is_empty(), "{path}: {report}");
-        }
-        let told = reasons(&report);
-        assert!(
-            told.iter().any(|it| it.contains("its group is not in the file, or was not taken")),
-            "{told:?}"
-        );
-    }
-
-    #[test]
-    fn attributes_that_the_issuer_does_not_take_are_named_and_the_user_comes_in() {
-        let schema = r#"{"settings":{"attributes":[{"name":"team"}]}}"#;
-        let export = EXPORT.replace(r#"{"settings":{"audit_days":7}}"#, schema);
-        let export = export.replace(r#""password_hash""#, r#""attributes":{"team":"a"},"password_hash""#);
-        let (_file, path) = file(&export);
-        let users = |is_dry: bool, with_settings: bool| {
-            let server = Noted::default();
-            let (_, report) = server.import(is_dry, |importer| import(&path, with_settings, importer));
-            let path = if is_dry { "/users/bulk?dry_run=true" } else { "/users/bulk" };
-            (server.to(path).remove(0)["attributes"].clone(), report.to_string())
-        };
-        let (taken, report) = users(false, false);
-        assert!(taken.is_null() && report.contains("attributes.team"), "{report}");
-        let (taken, report) = users(false, true);
-        assert!(taken == json!({ "team": "a" }) && !report.contains("attributes.team"), "{report}");
-        let (taken, report) = users(true, true);
-        assert!(taken.is_null() && report.contains("not checked by a dry run"), "{report}");
-    }
-
-    #[test]
-    fn a_line_that_is_broken_is_told_and_the_others_go_on() {
-        let broken = EXPORT.replace("{\"later\":{}}", "{\"user\":\n[1]\n{\"user\":5}").replace(":8}", ":10}");
-        let (server, report) = import_of(&broken, false);
-        assert_eq!(server.to("/users/bulk").len(), 1);
-        let told = reasons(&report);
-        assert_eq!(
-            told.iter().filter(|it| it.contains("JSON object") || it.contains("no record")).count(),
-            3,
-            "{told:?}"
-        );
-    }
-}
+mod tests;

@@ -15,21 +15,39 @@ pub(in crate::command) enum Kind {
     User,
     Membership,
     GivenRole,
+    IdentityProvider,
+    Identity,
+    Consent,
+    Logo,
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 6] =
-        [Self::Client, Self::Role, Self::Group, Self::User, Self::Membership, Self::GivenRole];
+    pub(super) const ALL: [Self; 10] = [
+        Self::Client,
+        Self::Role,
+        Self::Group,
+        Self::User,
+        Self::Membership,
+        Self::GivenRole,
+        Self::IdentityProvider,
+        Self::Identity,
+        Self::Consent,
+        Self::Logo,
+    ];
 
-    /// The endpoint that creates them, a line each.
-    pub(super) const fn path(self) -> &'static str {
+    /// The endpoint that creates them, a line each; none where each has a path of its own.
+    pub(super) const fn path(self) -> Option<&'static str> {
         match self {
-            Self::Client => "/clients/bulk",
-            Self::Role => "/roles/bulk",
-            Self::Group => "/groups/bulk",
-            Self::User => "/users/bulk",
-            Self::Membership => "/memberships/bulk",
-            Self::GivenRole => "/given-roles/bulk",
+            Self::Client => Some("/clients/bulk"),
+            Self::Role => Some("/roles/bulk"),
+            Self::Group => Some("/groups/bulk"),
+            Self::User => Some("/users/bulk"),
+            Self::Membership => Some("/memberships/bulk"),
+            Self::GivenRole => Some("/given-roles/bulk"),
+            Self::IdentityProvider => Some("/identity-providers/bulk"),
+            Self::Identity => Some("/identities/bulk"),
+            Self::Consent => Some("/consents/bulk"),
+            Self::Logo => None,
         }
     }
 
@@ -40,7 +58,8 @@ impl Kind {
             Self::Role => Some("/roles/bulk?dry_run=true"),
             Self::Group => Some("/groups/bulk?dry_run=true"),
             Self::User => Some("/users/bulk?dry_run=true"),
-            Self::Membership | Self::GivenRole => None,
+            Self::IdentityProvider => Some("/identity-providers/bulk?dry_run=true"),
+            Self::Membership | Self::GivenRole | Self::Identity | Self::Consent | Self::Logo => None,
         }
     }
 
@@ -53,6 +72,10 @@ impl Kind {
             Self::User => "user",
             Self::Membership => "membership",
             Self::GivenRole => "given role",
+            Self::IdentityProvider => "identity provider",
+            Self::Identity => "identity",
+            Self::Consent => "consent",
+            Self::Logo => "logo",
         }
     }
 
@@ -65,6 +88,10 @@ impl Kind {
             Self::User => "users",
             Self::Membership => "memberships",
             Self::GivenRole => "given roles",
+            Self::IdentityProvider => "identity providers",
+            Self::Identity => "identities",
+            Self::Consent => "consents",
+            Self::Logo => "logos",
         }
     }
 
@@ -76,10 +103,11 @@ impl Kind {
     /// The member that is the id of a record.
     pub(super) const fn id_member(self) -> &'static str {
         match self {
-            Self::Client => "client_id",
+            Self::Client | Self::Logo => "client_id",
+            Self::Identity | Self::Consent => "user_id",
             Self::Membership => "group_id",
             Self::GivenRole => "role_id",
-            Self::Role | Self::Group | Self::User => "id",
+            Self::Role | Self::Group | Self::User | Self::IdentityProvider => "id",
         }
     }
 }

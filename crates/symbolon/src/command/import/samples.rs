@@ -103,5 +103,9 @@ pub(super) const OWN: &str = r#"{"export":{"format":1,"issuer":"https://a.exampl
 {"user":{"id":"u1","email":"ann@example.com","password_hash":"$2b$04$x"}}
 {"membership":{"group_id":"g1","user_id":"u1"}}
 {"given_role":{"role_id":"r1","group_id":"g1"}}
-{"end":{"records":6}}
+{"identity_provider":{"id":"acme","kind":"openid","issuer":"https://acme.example","client_id":"us","has_client_secret":true,"groups":{"claim":"groups","groups":{"staff":"g1","gone":"g9"}}}}
+{"identity":{"user_id":"u1","identity_provider":"acme","subject":"s1","linked_at":1}}
+{"consent":{"user_id":"u1","client_id":"app","scope":"openid","granted_at":1}}
+{"logo":{"client_id":"app","media_type":"image/svg+xml","content":"PHN2Zy8-"}}
+{"end":{"records":10}}
 "#;

@@ -3,10 +3,12 @@
 use std::cell::{Cell, RefCell};
 
 use serde_json::{Value, json};
+use symbolon_protocol::logo::Logo;
 
-use super::importer::{Importer, Server};
+use super::importer::Importer;
 use super::report::{Report, Unit};
 use super::schema::Schema;
+use super::server::Server;
 use super::{Reader, carry_out};
 use crate::command::CommandError;
 
@@ -56,6 +58,12 @@ impl Server for Noted {
         self.sent.borrow_mut().push(("/settings".to_owned(), settings.clone()));
         *self.settings.borrow_mut() = settings.clone();
         Ok(())
+    }
+
+    fn put_logo(&self, path: &str, logo: &Logo) -> Result<bool, CommandError> {
+        let sent = json!({ "media_type": logo.media_type(), "bytes": logo.content().len() });
+        self.sent.borrow_mut().push((path.to_owned(), sent));
+        Ok(true)
     }
 }
 

@@ -144,6 +144,9 @@ fn of_bulk() -> Vec<Change> {
     let membership = json!({ "group_id": "g1", "user_id": "bob" });
     let given = json!({ "role_id": "r1", "user_id": "bob" });
     let token = json!({ "client_id": "app", "user_id": "ann" });
+    let provider = json!({ "id": "many", "preset": "google", "client_id": "us" });
+    let identity = json!({ "user_id": "bob", "identity_provider": "many", "subject": "bob there" });
+    let consent = json!({ "user_id": "bob", "client_id": "many", "scope": "openid" });
     vec![
         lines("/users/bulk", users, "user.created"),
         lines("/clients/bulk", vec![clients], "client.created"),
@@ -153,6 +156,9 @@ fn of_bulk() -> Vec<Change> {
         lines("/roles/bulk", vec![json!({ "id": "r1", "name": "One" })], "role.created"),
         lines("/given-roles/bulk", vec![given.clone()], "role.given"),
         lines("/given-roles/bulk-removal", vec![given], "role.taken"),
+        lines("/identity-providers/bulk", vec![provider], "identity_provider.created"),
+        lines("/identities/bulk", vec![identity], "identity.linked"),
+        lines("/consents/bulk", vec![consent], "consent.granted"),
         lines("/sessions/bulk", vec![json!({ "user_id": "ann" })], "session.created"),
         lines("/tokens/bulk", vec![token.clone()], "grant.begun"),
         lines("/refresh-tokens/bulk", vec![token], "refresh_token.begun"),

@@ -72,8 +72,7 @@ fn read(call: &Call, line: Line) -> Result<(UserId, ClientId, Consent), AdminErr
 
 fn view(user: &UserId, client: &ClientId, consent: &Consent) -> Value {
     let Consent { scope, granted_at, version } = consent;
-    let mut view =
-        json!({ "user_id": user, "client_id": client, "scope": scope, "granted_at": granted_at });
+    let mut view = json!({ "user_id": user, "client_id": client, "scope": scope, "granted_at": granted_at });
     for (name, version) in VERSIONS.into_iter().zip([version.issuer, version.client]) {
         if let Some(members) = view.as_object_mut().filter(|_| version != 0) {
             members.insert(name.to_owned(), Value::from(version));

@@ -69,7 +69,7 @@ fn nothing_answered_passes_no_threshold() {
 #[test]
 fn a_third_that_is_reset_passes_no_run() {
     let plan = Plan { thresholds: rules(&["p99_ms<1000"]), ..plan(300.0, Duration::from_secs(1)) };
-    let (results, front) = load(plan, |number| if number % 3 == 0 { Fate::Reset } else { Fate::Right });
+    let (results, front) = load(plan, |number| if number.is_multiple_of(3) { Fate::Reset } else { Fate::Right });
     let run = &results.runs[0];
     assert_counts(run, &front, 300);
     assert_eq!(run.failures, front.of(Fate::Reset));
@@ -83,7 +83,7 @@ fn a_third_that_is_reset_passes_no_run() {
 fn thresholds_alone_are_for_who_means_them_and_are_no_clean_pass() {
     let lenient = || "p50_ms<10000".parse::<Rule>().unwrap();
     let of = |thresholds| Plan { thresholds, ..plan(300.0, Duration::from_secs(1)) };
-    let reset = |number: u64| if number % 3 == 0 { Fate::Reset } else { Fate::Right };
+    let reset = |number: u64| if number.is_multiple_of(3) { Fate::Reset } else { Fate::Right };
     let (added, _) = load(of(Rule::with_usual([lenient()])), reset);
     let (alone, _) = load(of(vec![lenient()]), reset);
     assert_eq!((added.passed(), alone.passed()), (false, true), "{:?}", alone.runs[0].thresholds);

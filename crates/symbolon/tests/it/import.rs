@@ -277,7 +277,8 @@ fn connect(place: &Place) {
     });
     let (status, made) = place.admin("POST", "/identity-providers", &provider.to_string());
     assert_eq!(status, 201, "{made}");
-    let identity = json!({ "user_id": "id-k1", "identity_provider": "acme", "subject": "k1 there", "label": "k1" });
+    let identity =
+        json!({ "user_id": "id-k1", "identity_provider": "acme", "subject": "k1 there", "label": "k1" });
     let consent =
         json!({ "user_id": "id-k1", "client_id": "wiki", "scope": "openid", "client_consent_version": 7 });
     for (path, line) in [("/identities/bulk", identity), ("/consents/bulk", consent)] {

@@ -94,7 +94,10 @@ fn providers_are_tried_and_exported_without_their_secrets() {
     let server = server();
     let other = json!({ "id": "other", "issuer": "https://other.example", "client_id": "us" });
     let tried = bulk(&server, "/identity-providers/bulk?dry_run=true", &[acme(), other]);
-    assert_eq!((&tried[0]["error"], &tried[1]["identity_provider"]["id"]), (&json!("conflict"), &json!("other")));
+    assert_eq!(
+        (&tried[0]["error"], &tried[1]["identity_provider"]["id"]),
+        (&json!("conflict"), &json!("other"))
+    );
     let all = export(&server, "/identity-providers/export");
     assert_eq!(all.len(), 1, "a trial made one: {all:?}");
     assert!(all[0].get("client_secret").is_none() && !all[0].to_string().contains("kept-by-us"), "{all:?}");

@@ -45,7 +45,7 @@ impl Item {
             Self::Map(members) => {
                 file.push((7 << 5) | short(members.len()));
                 for (name, value) in members {
-                    Self::Text(*name).write(file);
+                    Self::Text(name).write(file);
                     value.write(file);
                 }
             }

@@ -5,8 +5,8 @@ use symbolon_protocol::user_claims::PROFILE_CLAIMS;
 
 use super::super::super::operation::reference;
 use super::{
-    Schemas, attributes, bulk, bulk_of, described, extended, flag, list, number, object, optional, seconds, secret,
-    shown_only, text, texts, time, without_effect,
+    Schemas, attributes, bulk, bulk_of, described, extended, flag, list, number, object, optional, seconds,
+    secret, shown_only, text, texts, time, without_effect,
 };
 
 pub(super) fn users() -> Schemas {
@@ -158,7 +158,9 @@ fn user_identity() -> Value {
 
 /// A consent beside its user, as lines have it.
 fn user_consent() -> Value {
-    let version = |of: &str| described(number(), &format!("The `consent_version` {of} that it was given to; 0 without."));
+    let version = |of: &str| {
+        described(number(), &format!("The `consent_version` {of} that it was given to; 0 without."))
+    };
     object(
         &["user_id", "client_id", "scope"],
         &[

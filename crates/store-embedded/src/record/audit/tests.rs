@@ -299,7 +299,8 @@ fn refusal(number: u64, client: &str) -> AuditRecord {
 fn spoil_but(directory: &Path, blocks: &[i64]) {
     let connection = Connection::open(directory.join("symbolon.db")).unwrap();
     let kept: Vec<String> = blocks.iter().map(i64::to_string).collect();
-    let sql = format!("UPDATE audit_blocks SET content = x'01ffffffff' WHERE number NOT IN ({})", kept.join(","));
+    let sql =
+        format!("UPDATE audit_blocks SET content = x'01ffffffff' WHERE number NOT IN ({})", kept.join(","));
     assert!(connection.execute(&sql, ()).unwrap() > 0);
 }
 

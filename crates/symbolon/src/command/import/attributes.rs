@@ -9,10 +9,10 @@ use symbolon_protocol::attribute::{
     AttributeValue, MOST_BYTES, Party, Pattern,
 };
 
-use super::importer::Server;
 use super::record::{Custom, Fault, Object, Part};
 use super::report::Report;
 use super::schema::{Defined, Schema};
+use super::server::Server;
 use crate::command::CommandError;
 
 /// What the report says once where users have attributes that the issuer does not define.

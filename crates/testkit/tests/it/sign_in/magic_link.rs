@@ -84,18 +84,23 @@ fn pressed_twice_the_second_form_leads_on_into_the_session_of_the_first() {
         let browser = scene.server.browser();
         let waiting = ask(&browser, &scene.at_login(&browser, &scene.rp.authorization_request()), OTHER);
         let mail = mailbox.next();
-        let code = mail.code();
-        let page = if by_link { browser.get(&mail.link()) } else { waiting };
+        let (code, opened) = (mail.code(), browser.get(&mail.link()));
+        let (page, other) = if by_link { (opened, waiting) } else { (waiting, opened) };
         let given_up = browser.copy();
+        let given_up_code = browser.cookie("symbolon_email_code").expect("what is known of the code");
         assert!(is_in(&with(&given_up, &page, ("code", &code))));
         assert_eq!(with(&browser, &page, ("code", "000000")).status, 403, "another code brings nobody in");
         assert!(browser.cookie("symbolon_session").is_none());
         assert!(is_in(&with(&browser, &page, ("code", &code))), "by link: {by_link}");
         let session = browser.cookie("symbolon_session").expect("a session");
         assert_eq!(given_up.cookie("symbolon_session"), Some(session), "one session");
-        // The same code in another sign-in of the same browser is a second use.
-        let other = scene.at_login(&browser, &scene.rp.authorization_request().with("prompt", "login"));
+        // The same code in another page that asks for it is a second use, and no use to who has the cookie of the code alone.
         assert_eq!(with(&browser, &other, ("code", &code)).status, 403);
+        let thief = scene.server.browser();
+        let own = ask(&thief, &scene.at_login(&thief, &scene.rp.authorization_request()), OTHER);
+        mailbox.next();
+        thief.set_cookie("symbolon_email_code", &given_up_code);
+        assert_eq!(with(&thief, &own, ("code", &code)).status, 403);
         // Nor does it begin anything once that session has ended.
         assert_eq!(scene.server.admin("DELETE", "/users/other/sessions", None).status, 200);
         assert_eq!(with(&given_up, &page, ("code", &code)).status, 403);

@@ -32,9 +32,7 @@ fn every_kind_of_record_is_sent_as_it_stands() {
     for path in ["/clients/bulk", "/roles/bulk", "/memberships/bulk", "/given-roles/bulk"] {
         assert_eq!(server.to(path).len(), 1, "{path}");
     }
-    assert!(
-        server.to("/settings").is_empty() && report["notes"][0].as_str().unwrap().contains("--settings")
-    );
+    assert!(server.to("/settings").is_empty() && report["notes"][0].as_str().unwrap().contains("--settings"));
     assert_eq!(report["left_out"]["later"], 1);
     assert!(reasons(&report)[0].contains("symbolon client new-secret app"));
     assert_eq!(import_of(EXPORT, true).0.to("/settings")[0]["audit_days"], 7);
@@ -62,8 +60,7 @@ fn a_file_that_lacks_lines_is_refused_whole() {
 
 #[test]
 fn what_is_there_under_another_id_is_named_by_that_id() {
-    let export =
-        EXPORT.replace("{\"later\":{}}", "{\"given_role\":{\"role_id\":\"r1\",\"user_id\":\"u1\"}}");
+    let export = EXPORT.replace("{\"later\":{}}", "{\"given_role\":{\"role_id\":\"r1\",\"user_id\":\"u1\"}}");
     let (_file, path) = file(&export);
     let server = Noted::default();
     *server.there.borrow_mut() = vec![
@@ -72,10 +69,7 @@ fn what_is_there_under_another_id_is_named_by_that_id() {
     ];
     let (done, report) = server.import(false, |importer| import(&path, false, importer));
     assert_eq!(done, Ok(()));
-    assert_eq!(
-        server.to("/groups/bulk"),
-        [json!({ "id": "g2", "name": "IT", "parent_id": "own-staff" })]
-    );
+    assert_eq!(server.to("/groups/bulk"), [json!({ "id": "g2", "name": "IT", "parent_id": "own-staff" })]);
     let given = [
         json!({ "role_id": "own-admin", "group_id": "own-staff" }),
         json!({ "role_id": "own-admin", "user_id": "u1" }),
@@ -112,8 +106,7 @@ fn roles_that_demand_a_second_factor_are_set_when_they_are_there() {
         assert!(places("/roles/bulk") < places("/settings"), "{sent:?}");
         assert!(places("/users/bulk").is_none_or(|users| places("/settings") < Some(users)), "{sent:?}");
         let not_taken = report["not_taken"].as_array().unwrap().iter();
-        let lost: Vec<_> =
-            not_taken.filter(|it| it["part"] == FACTOR_ROLES).map(|it| &it["id"]).collect();
+        let lost: Vec<_> = not_taken.filter(|it| it["part"] == FACTOR_ROLES).map(|it| &it["id"]).collect();
         assert_eq!(lost, ["r3", "gone"], "{report}");
     }
 }
@@ -149,10 +142,7 @@ fn what_belongs_to_something_that_was_refused_is_not_sent() {
         assert!(server.to(path).is_empty(), "{path}: {report}");
     }
     let told = reasons(&report);
-    assert!(
-        told.iter().any(|it| it.contains("its group is not in the file, or was not taken")),
-        "{told:?}"
-    );
+    assert!(told.iter().any(|it| it.contains("its group is not in the file, or was not taken")), "{told:?}");
 }
 
 #[test]
@@ -191,8 +181,7 @@ fn a_line_that_is_broken_is_told_and_the_others_go_on() {
 const PROVIDER: &str = r#"{"identity_provider":{"id":"acme","kind":"openid","issuer":"https://acme.example","client_id":"us","has_client_secret":true,"enabled":true,"groups":{"claim":"groups","groups":{"staff":"g1","gone":"g9"}}}}"#;
 const IDENTITY: &str = r#"{"identity":{"user_id":"u1","identity_provider":"acme","subject":"s1"}}"#;
 const CONSENT: &str = r#"{"consent":{"user_id":"u1","client_id":"app","scope":"openid"}}"#;
-const LOGO: &str =
-    r#"{"logo":{"client_id":"app","media_type":"image/svg+xml","content":"PHN2Zy8-"}}"#;
+const LOGO: &str = r#"{"logo":{"client_id":"app","media_type":"image/svg+xml","content":"PHN2Zy8-"}}"#;
 
 /// The export with a provider and what belongs to users of it.
 fn with_provider() -> String {
@@ -226,7 +215,8 @@ fn identities_are_not_taken_where_another_provider_has_the_id() {
         [("issuer", "https://other.example"), ("client_id", "them"), ("kind", "github"), ("", "")]
     {
         let (_file, path) = file(&with_provider());
-        let mut there = json!({ "id": "acme", "kind": "openid", "issuer": "https://acme.example", "client_id": "us" });
+        let mut there =
+            json!({ "id": "acme", "kind": "openid", "issuer": "https://acme.example", "client_id": "us" });
         let is_same = member.is_empty();
         if !is_same {
             there[member] = json!(other);

@@ -69,7 +69,8 @@ fn nothing_answered_passes_no_threshold() {
 #[test]
 fn a_third_that_is_reset_passes_no_run() {
     let plan = Plan { thresholds: rules(&["p99_ms<1000"]), ..plan(300.0, Duration::from_secs(1)) };
-    let (results, front) = load(plan, |number| if number.is_multiple_of(3) { Fate::Reset } else { Fate::Right });
+    let (results, front) =
+        load(plan, |number| if number.is_multiple_of(3) { Fate::Reset } else { Fate::Right });
     let run = &results.runs[0];
     assert_counts(run, &front, 300);
     assert_eq!(run.failures, front.of(Fate::Reset));

@@ -162,7 +162,12 @@ impl Place {
     fn exchange(address: &str, head: &str, body: &str) -> (u16, Value) {
         let answer = Self::ask(address, head, body);
         let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
-        let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        // Of a stream, the first chunk (RFC 9112 7.1): the answer to one line.
+        let body = match head.contains("transfer-encoding: chunked") {
+            true => body.lines().nth(1).unwrap_or_default(),
+            false => body,
+        };
         (status, serde_json::from_str(body).unwrap_or_default())
     }
 

@@ -226,7 +226,8 @@ impl Drill {
         let (inbox, provider) = (self.inbox.clone(), &mut self.provider);
         self.crew.load(&self.launch.wire(), Pressure::None, |over| {
             inbox.set_away(true);
-            std::thread::sleep(AROUND);
+            // So long that sessions end, too, of which nobody can be told any more.
+            std::thread::sleep(3 * AROUND);
             over.store(true, Ordering::SeqCst);
             provider.kill();
         });

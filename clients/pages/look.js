@@ -34,7 +34,7 @@ if (PICTURES) mkdirSync(PICTURES, { recursive: true });
 
 /** Words that are not of the page's language: in the Arabic texts whatever is in Latin letters and longer than a name. */
 function untranslated() {
-  const isOther = (element) => element.closest("bdi, code, pre, svg, script, style, [lang]:not(html), [dir=ltr]");
+  const isOther = (element) => element.closest("bdi, code, pre, svg, script, style, textarea, [lang]:not(html), [dir=ltr]");
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   const found = [];
   while (walker.nextNode()) {

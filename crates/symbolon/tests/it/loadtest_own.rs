@@ -41,7 +41,8 @@ fn a_file_is_run_against_a_target_without_a_secret_and_by_a_suite() {
         check = [{ json = \"/keys/0/kid\", type = \"string\" }]\n";
     std::fs::write(place.path("keys.toml"), own).unwrap();
     let suite = "title = \"mine\"\n[[run]]\nscenario_file = \"keys.toml\"\nrate = 20\nduration = \"1s\"\n\
-        warm_up = \"0s\"\nonly_thresholds = true\n";
+        warm_up = \"0s\"\n\
+        only_thresholds = true\nthresholds = [\"failure_share<=0\"]\n";
     std::fs::write(place.path("suite.toml"), suite).unwrap();
     for (command, title) in [
         (&["suite", "suite.toml", "--out", "report"][..], "mine"),

@@ -33,20 +33,20 @@ impl Detached {
         FinishedEvenIfDropped {
             work: Some(Box::pin(work)),
             begun: false,
-            due: None,
+            must_complete: None,
             detached: self.0.clone(),
         }
     }
 
-    /// Like [`finish_even_if_dropped`](Self::finish_even_if_dropped), as long as `due` is set: before and after, the work goes
-    /// with the returned future.
-    pub fn finish_if_due<T: Send + 'static>(
+    /// Like [`finish_even_if_dropped`](Self::finish_even_if_dropped), where `must_complete` is set when the returned future is
+    /// dropped; otherwise the work goes with it.
+    pub fn finish_if_it_must<T: Send + 'static>(
         &self,
-        due: Arc<AtomicBool>,
+        must_complete: Arc<AtomicBool>,
         work: impl Future<Output = T> + Send + 'static,
     ) -> FinishedEvenIfDropped<T> {
         let mut work = self.finish_even_if_dropped(work);
-        work.due = Some(due);
+        work.must_complete = Some(must_complete);
         work
     }
 
@@ -66,8 +66,8 @@ impl Default for Detached {
 pub struct FinishedEvenIfDropped<T: Send + 'static> {
     work: Option<Pin<Box<dyn Future<Output = T> + Send>>>,
     begun: bool,
-    /// Whether it is to be completed now; `None`: always.
-    due: Option<Arc<AtomicBool>>,
+    /// Whether it must be completed; `None`: always.
+    must_complete: Option<Arc<AtomicBool>>,
     detached: watch::Sender<()>,
 }
 
@@ -86,8 +86,8 @@ impl<T: Send + 'static> Future for FinishedEvenIfDropped<T> {
 impl<T: Send + 'static> Drop for FinishedEvenIfDropped<T> {
     fn drop(&mut self) {
         // A future that panicked must not be polled again.
-        let is_due = self.due.as_ref().is_none_or(|due| due.load(Ordering::Relaxed));
-        if !self.begun || !is_due || std::thread::panicking() {
+        let must_complete = self.must_complete.as_ref().is_none_or(|must| must.load(Ordering::Relaxed));
+        if !self.begun || !must_complete || std::thread::panicking() {
             return;
         }
         let Some(work) = self.work.take() else { return };
@@ -137,13 +137,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_due_ends_and_what_is_not_goes() {
+    async fn what_must_complete_ends_and_the_rest_goes() {
         let (may, done) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
-        let (detached, due) = (Detached::new(), Arc::new(AtomicBool::new(false)));
-        for is_due in [false, true] {
-            let mut work = detached.finish_if_due(Arc::clone(&due), two_steps(&may, &done));
+        let (detached, flag) = (Detached::new(), Arc::new(AtomicBool::new(false)));
+        for must in [false, true] {
+            let mut work = detached.finish_if_it_must(Arc::clone(&flag), two_steps(&may, &done));
             assert!(is_pending(&mut work));
-            due.store(is_due, Ordering::Relaxed);
+            flag.store(must, Ordering::Relaxed);
             drop(work);
         }
         may.add_permits(2);

@@ -79,6 +79,7 @@ async fn allow(
     mut interaction: Interaction<PendingAuthorization>,
     (id, session): (SessionId, &Session),
 ) -> Result<Response, Failure> {
+    call.must_complete();
     let Call { context, .. } = &mut *call;
     let Context { app, issuer, .. } = &*context;
     let client = RequestingClient::of(context, &interaction.pending).await?.client;

@@ -195,7 +195,7 @@ async fn begun_by_first(
     sent: &SentCode,
     typed: &str,
 ) -> Result<Option<Begun>, Failure> {
-    let Context { app, issuer, remote, .. } = context;
+    let Context { app, issuer, .. } = context;
     let from = known_browser::origin(context, received, sent.name());
     if sent.check(EmailCode::parse(typed).as_ref(), &issuer.sign_in_key).is_err() {
         // Otherwise a code that is used up could be guessed at without end: nothing else tells whether a guess was right.
@@ -204,10 +204,7 @@ async fn begun_by_first(
     }
     let found = app.store.user_by_login(&issuer.id, sent.name()).await?.map(|(user, _)| user);
     let Some(user) = found.filter(|user| user.may_sign_in()) else { return Ok(None) };
-    match app.rate_limits.form_sent_again(&issuer.id, &user.id, *remote, app.now()) {
-        Ok(()) => sent_twice::begun((context, received), &form.interaction, &user).await,
-        Err(Limited { .. }) => Ok(None),
-    }
+    sent_twice::begun((context, received), &form.interaction, &user).await
 }
 
 /// Whether the address is still the user's, and proven.

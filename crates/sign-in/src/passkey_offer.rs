@@ -124,6 +124,7 @@ async fn create(
     let enrolled = app.store.authenticators(&issuer.id, &user.id).await?;
     let party = relying_party(&context, issuer.origin())?;
     let added = party.register(&answer, &text, &enrolled.set.passkeys, None, app.now()).map_err(no)?;
+    call.must_complete();
     challenge.use_up(call, &text).await?;
     // The session may have been ended elsewhere meanwhile.
     let session = app.store.session(&issuer.id, &holder.id, app.now()).await?.take(&mut call.durable);

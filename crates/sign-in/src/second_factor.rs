@@ -14,6 +14,7 @@ use symbolon_protocol::client::Client;
 use symbolon_protocol::id::Sid;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::Reason;
+use symbolon_protocol::session::AuthenticationMethod;
 use symbolon_protocol::sign_in::acr::RequestedAcr;
 use symbolon_protocol::sign_in::totp::TotpSecret;
 use symbolon_protocol::sign_in::{Factor, Proven, Step, next_step};
@@ -188,12 +189,11 @@ async fn begun_by_first(
         return Ok(None);
     }
     let Context { app, issuer, .. } = attempt.context;
-    match app.store.user(&issuer.id, &attempt.first.user).await? {
-        Some(user) if user.may_sign_in() => {
-            sent_twice::begun((attempt.context, received), interaction, &user).await
-        }
-        _ => Ok(None),
-    }
+    let user = app.store.user(&issuer.id, &attempt.first.user).await?;
+    let Some(user) = user.filter(|user| user.may_sign_in()) else { return Ok(None) };
+    let begun = sent_twice::begun((attempt.context, received), interaction, &user).await?;
+    // A session that began without a generator, before one was set up, is none that this form began.
+    Ok(begun.filter(|begun| begun.session.amr.contains(AuthenticationMethod::Otp)))
 }
 
 /// Goes on in a session that has begun. `remember`: whether the browser is to be remembered.

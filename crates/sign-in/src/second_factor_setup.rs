@@ -22,7 +22,6 @@ use crate::signed_in::signed_in;
 use crate::{credential_news, sent_twice, upstream_logout};
 use symbolon_app::http::{Call, Context, Failure, Policy, Received, html};
 use symbolon_app::issuer::IssuerState;
-use symbolon_app::rate_limit::Limited;
 
 /// The first code of a new generator: keeps its secret, signs in, and shows the recovery codes, once.
 ///
@@ -43,7 +42,7 @@ pub(super) async fn submit(
     };
     let enrolled = app.store.authenticators(&issuer.id, user).await?;
     if is_of_generator(issuer, user, (&enrolled.set, secret)) {
-        return kept_before(call, interaction, (attempt, asking), enrolled).await;
+        return kept_before(call, interaction, (attempt, asking), (enrolled, last_step)).await;
     }
     // One was set up in another tab meanwhile; or the password was changed, and whoever knows the old one must not leave a
     // generator behind.
@@ -61,7 +60,7 @@ pub(super) async fn submit(
         call.may_be_given_up();
         let enrolled = app.store.authenticators(&issuer.id, user).await?;
         return match is_of_generator(issuer, user, (&enrolled.set, secret)) {
-            true => kept_before(call, interaction, (attempt, asking), enrolled).await,
+            true => kept_before(call, interaction, (attempt, asking), (enrolled, last_step)).await,
             false => begin_again(context, asking, interaction),
         };
     }
@@ -92,27 +91,25 @@ async fn kept_before(
     call: &mut Call,
     interaction: Interaction<PendingAuthorization>,
     (attempt, asking): (&Attempt<'_>, &Asking),
-    enrolled: Enrolled,
+    (enrolled, last_step): (Enrolled, u64),
 ) -> Result<Response, Failure> {
     let context = attempt.context;
-    let (Context { app, issuer, remote, .. }, user) = (context, &attempt.first.user);
-    if let Err(Limited { retry_after_seconds }) =
-        app.rate_limits.form_sent_again(&issuer.id, user, *remote, app.now())
-    {
-        let error = SecondFactorError::TooManyAttempts { retry_after_seconds };
-        return again(context, &interaction, asking, error).await;
-    }
+    let (Context { app, issuer, .. }, user) = (context, &attempt.first.user);
     let owner = app.store.user(&issuer.id, user).await?.filter(|user| user.may_sign_in());
     let begun = match &owner {
         Some(owner) => sent_twice::begun((context, &call.received), &interaction, owner).await?,
         None => None,
     };
-    let Some(begun) = begun else { return begin_again(context, asking, interaction) };
+    let (Some(owner), Some(begun)) = (owner, begun) else { return begin_again(context, asking, interaction) };
     let (stored, codes) = recovery_code::draw(user, &issuer.sign_in_key, &*app.random);
-    let set = AuthenticatorSet { recovery_codes: stored, ..enrolled.set };
+    let totp = enrolled.set.totp.map(|totp| Totp { last_step: totp.last_step.max(last_step), ..totp });
+    let set = AuthenticatorSet { recovery_codes: stored, totp, ..enrolled.set };
+    call.must_complete();
     match app.store.put_authenticators(&issuer.id, user, enrolled.revision, &set).await? {
         AuthenticatorUpdate::Written => {
             context.audit(Event::RecoveryCodesDrawn, Some(user), attempt.client);
+            let news = Message::NewRecoveryCodes { at: app.now() };
+            credential_news::tell(context, &call.received, &owner, news).await;
             show(&call.received, interaction, (attempt, asking), (begun, codes))
         }
         AuthenticatorUpdate::Overtaken | AuthenticatorUpdate::UserUnknown => {

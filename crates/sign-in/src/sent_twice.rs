@@ -11,7 +11,7 @@ use crate::interaction::{Interaction, Pending};
 use crate::session_begin::Begun;
 use symbolon_app::http::{Context, Failure, Received};
 
-/// How often it is looked for what the first form led to, which may still be under way.
+/// How often the result of the first form is looked for, which may still be under way.
 const LOOKS: u32 = 40;
 /// The pause between two looks: two seconds in all.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -35,7 +35,7 @@ impl Looks {
 }
 
 /// The session that the first form of an interaction began for a user, and the cookies that bring it into the browser; `None` if
-/// there is none, or it has ended.
+/// there is none, it has ended, or the form was sent too often.
 ///
 /// # Errors
 /// [`Failure`]: the store is out of reach.
@@ -44,7 +44,10 @@ pub(super) async fn begun<P: Pending>(
     interaction: &Interaction<P>,
     user: &User,
 ) -> Result<Option<Begun>, Failure> {
-    let Context { app, issuer, .. } = context;
+    let Context { app, issuer, remote, .. } = context;
+    if app.rate_limits.form_sent_again(&issuer.id, &user.id, *remote, app.now()).is_err() {
+        return Ok(None);
+    }
     let id = interaction.session_id(context, &user.id);
     let mut looks = Looks::begin();
     loop {

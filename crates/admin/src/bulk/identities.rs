@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use symbolon_mail::Message;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{IdentityProviderId, UserId};
 use symbolon_protocol::identity_provider::id_token::is_subject;
@@ -14,6 +15,7 @@ use tokio::sync::mpsc;
 
 use super::super::call::{Call, Concerns, Payload};
 use super::super::error::{AdminError, Answer};
+use super::super::users::news;
 use super::export::{AT_ONCE, Sender, WAITING, break_off, send};
 use super::lines::Line;
 use super::records::unordered_pace;
@@ -54,6 +56,7 @@ async fn link_one(call: &Call, providers: &[IdentityProvider], line: Line) -> Do
             let detail = json!({ "identity_provider": provider, "subject": identity.subject });
             let concerns = Concerns { user: Some(&identity.user), client: None, detail };
             call.audit(Event::IdentityLinked, concerns, ChangedFields::made(&view(&identity, &provider)));
+            tell(call, providers, &identity).await?;
             told(true)
         }
         IdentityLink::AlreadyLinked => told(false),
@@ -63,6 +66,18 @@ async fn link_one(call: &Call, providers: &[IdentityProvider], line: Line) -> Do
         }
         IdentityLink::UserUnknown => Err(AdminError::not_found("there is no such user")),
     }
+}
+
+/// Tells the user of the new way into the account, unless nobody has ever signed in to it: the accounts of an import.
+async fn tell(call: &Call, providers: &[IdentityProvider], identity: &Identity) -> Result<(), AdminError> {
+    if !call.app.store.authenticators(call.id(), &identity.user).await?.set.has_signed_in {
+        return Ok(());
+    }
+    let own = providers.iter().find(|own| own.key == identity.provider);
+    if let (Some(own), Some(user)) = (own, call.app.store.user(call.id(), &identity.user).await?) {
+        news::tell(call, &user, Message::ProviderConnected { name: own.name.clone(), at: call.now() }).await;
+    }
+    Ok(())
 }
 
 fn read(

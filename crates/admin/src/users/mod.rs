@@ -1,7 +1,7 @@
 //! Users, their passwords and sessions.
 
 mod attributes;
-mod news;
+pub(crate) mod news;
 mod record;
 
 use std::sync::Arc;

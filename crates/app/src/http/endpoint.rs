@@ -169,7 +169,7 @@ pub struct Call {
     pub durable: Durable,
     /// The requesting client, as soon as it is known: for CORS, metrics and the error page.
     pub client: Option<Arc<Client>>,
-    /// Whether it must be completed now; `None` where no form of a page is sent.
+    /// Whether it must be completed now; `None` but for pages of the sign-in and forms of all pages.
     must_complete: Option<Arc<AtomicBool>>,
 }
 
@@ -187,9 +187,11 @@ impl Endpoint {
             form: Bytes::new(),
             in_flight: None,
         };
-        let is_page_form = self.failures == Failures::Page && received.is_post();
-        let must_complete = is_page_form.then(Arc::<AtomicBool>::default);
-        let completing = must_complete.clone().map(|due| (context.app.clone(), due));
+        // Another provider sends people back to a sign-in page by GET.
+        let is_of_sign_in = received.is_post() || self.label == telemetry::Endpoint::Login;
+        let may_change = self.failures == Failures::Page && is_of_sign_in;
+        let must_complete = may_change.then(Arc::<AtomicBool>::default);
+        let completing = must_complete.clone().map(|flag| (context.app.clone(), flag));
         let durable = Durable::already();
         let mut call = Call { endpoint: self, context, received, durable, client: None, must_complete };
         RequestFacts::note_endpoint(self.label, self.path);
@@ -201,7 +203,7 @@ impl Endpoint {
             Ok(call.answer(handled))
         };
         match completing {
-            Some((app, due)) => Box::pin(app.detached.finish_if_due(due, answering)),
+            Some((app, flag)) => Box::pin(app.detached.finish_if_it_must(flag, answering)),
             None => Box::pin(answering),
         }
     }
@@ -303,20 +305,21 @@ impl Call {
         params.get("language").ok()?.and_then(UiLocale::lookup)
     }
 
-    /// From now on the request is handled to its end even if the browser gives it up, by a button that is pressed again: it is
-    /// about to use up what counts once, or to change what is put down and told by mail after it. Only for forms of pages.
+    /// From now on the request is handled to its end even if the browser gives it up, as it does when a button is pressed again. To be
+    /// called before what counts once is used up, and before the first write that a record or mail follows. It counts for pages of the
+    /// sign-in and for forms of all pages.
     pub fn must_complete(&self) {
         self.set_must_complete(true);
     }
 
-    /// Ends [`must_complete`](Self::must_complete): nothing was used up or changed, so nobody misses what would follow.
+    /// Ends [`must_complete`](Self::must_complete): nothing was used up, and nothing written.
     pub fn may_be_given_up(&self) {
         self.set_must_complete(false);
     }
 
     fn set_must_complete(&self, must: bool) {
-        if let Some(due) = &self.must_complete {
-            due.store(must, Ordering::Relaxed);
+        if let Some(flag) = &self.must_complete {
+            flag.store(must, Ordering::Relaxed);
         }
     }
 

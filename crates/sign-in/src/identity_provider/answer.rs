@@ -99,6 +99,7 @@ async fn user_of(
 ) -> Result<Option<Arc<User>>, Failure> {
     let context = call.context.clone();
     let Context { app, issuer, .. } = &context;
+    call.must_complete();
     for _ in 0..TRIES {
         match decision(&context, provider, upstream).await? {
             Decision::SignIn(user) => return Ok(app.store.user(&issuer.id, &user).await?),

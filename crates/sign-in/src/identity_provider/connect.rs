@@ -86,6 +86,7 @@ pub(super) async fn finish(
         return Ok(back(&context, &AccountNotice::ConnectFailed));
     }
     let identity = answer::identity(&context, provider, upstream, user.clone());
+    call.must_complete();
     Ok(match app.store.link_identity(&issuer.id, identity).await? {
         IdentityLink::Linked => {
             answer::connected(call, provider, (&found, "session")).await;

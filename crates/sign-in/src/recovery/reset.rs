@@ -103,7 +103,14 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
     }
     match set {
         Ok(true) => {}
-        Ok(false) => return repeated(call, &params).await,
+        Ok(false) if was_set_by_first((&context, &call.received), &link.contents, &params).await? => {
+            return done(call, &link.contents);
+        }
+        // The code was used for something else, and the link still works.
+        Ok(false) if link.needs_code && open(&context, &params).await?.is_some() => {
+            return page(call, &link, Some(RecoveryError::Code));
+        }
+        Ok(false) => return over(call),
         Err(error) => return page(call, &link, Some(error)),
     }
     let mail = Mail {

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::admin::bulk;
 use crate::authenticators::enrol;
 use crate::registration::{ANN, PASSWORD, Scene};
 
@@ -69,4 +70,28 @@ fn what_an_administrator_removes_of_passkeys_and_generator_is_told() {
     change(&scene, "DELETE", &path, None);
     scene.server.settle();
     assert_eq!(scene.mailbox.unread(), 0, "nothing was left to remove");
+}
+
+#[test]
+fn another_provider_that_an_administrator_connects_is_told() {
+    let scene = Scene::new();
+    let provider = json!({
+        "id": "acme", "name": "Acme", "issuer": "https://acme.example", "client_id": "us",
+        "client_secret": "kept-by-us",
+    });
+    change(&scene, "POST", "/identity-providers", Some(provider));
+    let connect = |user: &str| {
+        let line = json!({ "user_id": user, "identity_provider": "acme", "subject": user });
+        let told = bulk(&scene.server, "/identities/bulk", &[line]);
+        assert_eq!(told[0]["changed"], true, "{told:?}");
+    };
+    let imported = scene.user(json!({ "email": "imported@example.com", "password": PASSWORD }));
+    connect(&imported);
+    let ann = scene.user(json!({ "email": ANN, "password": PASSWORD }));
+    assert!(scene.signs_in(ANN, PASSWORD));
+    scene.server.settle();
+    connect(&ann);
+    let told = scene.mailbox.next();
+    assert!(told.to == ANN && told.text.contains("Acme"), "{told:?}");
+    assert_eq!(scene.mailbox.unread(), 0, "nobody has ever signed in to the other account");
 }

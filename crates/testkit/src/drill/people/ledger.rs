@@ -157,6 +157,8 @@ pub struct MailedSecret {
     pub uses: Vec<Span>,
     /// The one that was accepted.
     pub accepted: Option<Span>,
+    /// The cookie of the session that a registration began. Its form sent again leads into the same session, which is no second use.
+    pub session: Option<String>,
 }
 
 /// A mail that was put into the queue.

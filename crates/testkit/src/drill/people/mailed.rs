@@ -17,6 +17,8 @@ const FORGOT: &str = "/forgot-password";
 const RESET: &str = "/reset-password";
 const REGISTER: &str = "/register";
 const CONFIRM: &str = "/register/confirm";
+/// The cookie of a session, on http.
+const SESSION: &str = "symbolon_session";
 
 fn new_address() -> String {
     format!("{}@drill.example", random::base64url::<12>(&SystemRandom))
@@ -114,8 +116,8 @@ impl Actor<'_> {
     ) {
         if let Done::Yes = done {
             let asked = Span { sent, acked: Some(unix_micros()) };
-            let (arrived, uses, accepted) = Default::default();
-            let mailed = MailedSecret { kind, email, cookies, page, asked, arrived, uses, accepted };
+            let (arrived, uses, accepted, session) = Default::default();
+            let mailed = MailedSecret { kind, email, cookies, page, asked, arrived, uses, accepted, session };
             self.ledger.mailed.push(mailed);
         }
     }
@@ -145,6 +147,13 @@ impl Actor<'_> {
             MailedKind::RecoveryLink => self.follow_recovery_link(&mut visit, &secret)?,
             MailedKind::RegistrationCode => self.confirm_registration(&mut visit, &page, &secret)?,
         };
+        let session = visit.cookie(SESSION);
+        let mailed = &mut self.ledger.mailed[index];
+        let is_first_again = session.is_some() && mailed.session == session;
+        let accepted = accepted.map(|accepted| accepted && !is_first_again);
+        if kind == MailedKind::RegistrationCode && accepted == Some(true) {
+            mailed.session = session;
+        }
         if let Some(accepted) = accepted {
             let (mailed, answered) = (&mut self.ledger.mailed[index], Some(unix_micros()));
             if let Some(last) = mailed.uses.last_mut() {

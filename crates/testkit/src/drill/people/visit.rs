@@ -40,6 +40,11 @@ impl Visit {
         self.jar.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("; ")
     }
 
+    /// The value of a cookie.
+    pub(super) fn cookie(&self, name: &str) -> Option<String> {
+        self.jar.get(name).cloned()
+    }
+
     pub(super) fn get(&mut self, wire: &Wire, path: &str) -> Result<Answer, NoAnswer> {
         self.send(wire, ("GET", path), &[], b"")
     }

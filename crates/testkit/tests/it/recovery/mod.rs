@@ -186,12 +186,31 @@ fn a_mailbox_alone_does_not_replace_a_second_factor() {
         assert_eq!(choose(&browser, &page, NEW, wrong).status, 403, "{wrong}");
     }
     assert!(browser.get(&mail.link()).status == 200, "a wrong code uses no link up");
-    let code = format!(
-        "{:06}",
-        symbolon_crypto::one_time_password::hotp(&secret, scene.server.now().millis() / 30_000, 6)
-    );
-    assert_eq!(choose(&browser, &page, NEW, &code).status, 200);
+    let code = || {
+        let step = scene.server.now().millis() / 30_000;
+        format!("{:06}", symbolon_crypto::one_time_password::hotp(&secret, step, 6))
+    };
+    // A code that was used for a sign-in is none, and the link still works.
+    let other = scene.server.browser();
+    let login = at_second_factor(&scene, &other);
+    let (transaction, csrf) = hidden(&login);
+    let used = code();
+    let form = [("transaction", &*transaction), ("csrf_token", &*csrf), ("code", &*used)];
+    assert_eq!(other.post("/login/second-factor", &form).status, 303);
+    assert_eq!(choose(&browser, &page, NEW, &used).status, 403);
+    scene.server.clock.advance(Duration::from_secs(30));
+    assert_eq!(choose(&browser, &page, NEW, &code()).status, 200);
+    assert_eq!(choose(&browser, &page, NEW, &code()).status, 200, "pressed twice");
     assert!(scene.signs_in(ANN, NEW), "on to the second factor");
+}
+
+/// The page that follows Ann's password.
+fn at_second_factor(scene: &Scene, browser: &Browser) -> Answer {
+    let page = browser.get(&browser.get(&scene.rp.authorization_request().path()).location());
+    let (transaction, csrf) = hidden(&page);
+    let form =
+        [("transaction", &*transaction), ("csrf_token", &*csrf), ("username", ANN), ("password", PASSWORD)];
+    browser.get(&browser.post("/login", &form).location())
 }
 
 /// Enrols a generator for a user, as the sign-in page does; its secret.
@@ -199,11 +218,7 @@ pub(crate) fn enrol(scene: &Scene, user: &str) -> symbolon_crypto::secret::Secre
     use data_encoding::BASE32_NOPAD;
     scene.set(json!({ "second_factor": "required" }));
     let browser = scene.server.browser();
-    let page = browser.get(&browser.get(&scene.rp.authorization_request().path()).location());
-    let (transaction, csrf) = hidden(&page);
-    let form =
-        [("transaction", &*transaction), ("csrf_token", &*csrf), ("username", ANN), ("password", PASSWORD)];
-    let page = browser.get(&browser.post("/login", &form).location());
+    let page = at_second_factor(scene, &browser);
     let typed =
         page.body.split_once("<code id=\"secret\" dir=\"ltr\">").unwrap().1.split_once('<').unwrap().0;
     let secret = symbolon_crypto::secret::SecretBytes::new(

@@ -39,6 +39,8 @@ pub(super) struct Importer<'a> {
     pub(super) structure: Structure,
     /// The clients that were not taken.
     refused_clients: HashSet<String>,
+    /// The identity providers that the server did not take.
+    refused_providers: HashSet<String>,
     /// The users, among those of the last batch, who are not there or of whom that was already said.
     missing_users: HashSet<String>,
     /// Whether the server failed: nothing is sent after that.
@@ -56,6 +58,7 @@ impl<'a> Importer<'a> {
             seen: Seen::default(),
             structure: Structure::default(),
             refused_clients: HashSet::new(),
+            refused_providers: HashSet::new(),
             missing_users: HashSet::new(),
             is_broken: false,
             attributes: Sorter::default(),
@@ -265,6 +268,11 @@ impl<'a> Importer<'a> {
         self.refuse(Kind::Client, origin, fault)
     }
 
+    /// Whether the server did not take an identity provider that was sent.
+    pub(super) fn has_refused_provider(&self, id: &str) -> bool {
+        self.refused_providers.contains(id)
+    }
+
     /// A part of a record that was not taken.
     pub(super) fn partly(&mut self, kind: Kind, origin: &Origin, part: &Part) -> Result<(), CommandError> {
         Ok(self.report.partly(kind, origin, part)?)
@@ -387,6 +395,9 @@ impl<'a> Importer<'a> {
             }
             Kind::Client => {
                 self.refused_clients.insert(origin.id.clone());
+            }
+            Kind::IdentityProvider => {
+                self.refused_providers.insert(origin.id.clone());
             }
             Kind::Role => {
                 if let Some(id) = text("id") {

@@ -119,7 +119,7 @@ struct Import<'i, 'a> {
     roles: HashMap<String, String>,
     /// The identity providers of the server, once the file names one.
     providers_there: Option<HashMap<String, Value>>,
-    /// The ids of those of the file that were taken, or are there.
+    /// The ids of those of the file that were sent. What the server says of them is known before identities are.
     providers: HashSet<String>,
     /// The ids of the roles that demand a second factor in the settings of the file, and the line, until these roles are there.
     factor_roles: Option<(u64, Vec<String>)>,
@@ -299,7 +299,8 @@ impl Import<'_, '_> {
 
     fn identity(&mut self, origin: Origin, identity: Object) -> Result<(), CommandError> {
         let provider = identity.get("identity_provider").and_then(Value::as_str);
-        if provider.is_some_and(|provider| self.providers.contains(provider)) {
+        let was_sent = |id: &&str| self.providers.contains(*id);
+        if provider.filter(was_sent).is_some_and(|id| !self.importer.has_refused_provider(id)) {
             return self.importer.record(Kind::Identity, origin, identity);
         }
         let fault = "its identity provider is not in the file, or was not taken".into();

@@ -42,8 +42,9 @@ impl DisplayName {
                 return Some(format!("has a {member} that is not 1 to {LONGEST} characters on one line"));
             }
         }
-        let is_long = self.0.len() > MOST_TRANSLATIONS;
-        is_long.then(|| format!("has more than {MOST_TRANSLATIONS} names for people"))
+        let translations = self.0.keys().filter(|member| translation::tag_of(member, MEMBER).is_some());
+        let is_long = translations.count() > MOST_TRANSLATIONS;
+        is_long.then(|| format!("has a {MEMBER} in further languages more than {MOST_TRANSLATIONS} times"))
     }
 }
 
@@ -113,5 +114,16 @@ mod tests {
             let told = definition(more).unwrap_err();
             assert!(told.starts_with(why), "{told}");
         }
+    }
+
+    #[test]
+    fn names_are_in_64_further_languages_at_most() {
+        let fault = |languages: usize| {
+            let tagged = (0..languages).map(|number| (format!("display_name#x{number}"), Value::from("Team")));
+            let names = tagged.chain([("display_name".to_owned(), Value::from("Team"))]).collect();
+            definition(Value::Object(names)).unwrap().fault()
+        };
+        assert_eq!(fault(64), None);
+        assert_eq!(fault(65).unwrap(), "has a display_name in further languages more than 64 times");
     }
 }

@@ -213,9 +213,10 @@ fn check_displayed(member: &str, text: &str) -> Result<(), String> {
         };
     }
     let longest = if member == "name" { LONGEST_NAME } else { LONGEST_TEXT };
-    let is_sound =
-        !text.trim().is_empty() && text.chars().count() <= longest && !text.chars().any(char::is_control);
-    if is_sound { Ok(()) } else { Err(format!("must be 1 to {longest} characters on one line")) }
+    match translation::is_line(text, longest) {
+        true => Ok(()),
+        false => Err(format!("must be 1 to {longest} characters on one line")),
+    }
 }
 
 /// The path of an issuer's style sheet, relative to the issuer.

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
 
 use crate::translation::{self, MOST_TRANSLATIONS};
 
@@ -35,10 +33,7 @@ impl DisplayName {
             if translation::tag_of(member, MEMBER).is_some_and(|tag| !translation::is_tag(tag)) {
                 return Some(format!("has a {MEMBER} whose language is no tag of RFC 5646"));
             }
-            let is_sound = !text.trim().is_empty()
-                && text.chars().count() <= LONGEST
-                && !text.chars().any(char::is_control);
-            if !is_sound {
+            if !translation::is_line(text, LONGEST) {
                 return Some(format!("has a {member} that is not 1 to {LONGEST} characters on one line"));
             }
         }
@@ -51,24 +46,14 @@ impl DisplayName {
 /// Takes what no other member of a definition took, and refuses what is none of these. `null` means that there is none.
 impl<'de> Deserialize<'de> for DisplayName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut names = BTreeMap::new();
-        for (member, value) in BTreeMap::<String, Value>::deserialize(deserializer)? {
-            if member != MEMBER && translation::tag_of(&member, MEMBER).is_none() {
-                return Err(D::Error::custom(format!("unknown field `{member}`")));
-            }
-            match value {
-                Value::Null => {}
-                Value::String(text) => drop(names.insert(member, text)),
-                _ => return Err(D::Error::custom(format!("{member} must be a text"))),
-            }
-        }
-        Ok(Self(names))
+        let is_name = |member: &str| member == MEMBER || translation::tag_of(member, MEMBER).is_some();
+        translation::read_texts(deserializer, is_name).map(Self)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::super::AttributeDefinition;
     use super::*;
@@ -119,8 +104,9 @@ mod tests {
     #[test]
     fn names_are_in_64_further_languages_at_most() {
         let fault = |languages: usize| {
-            let tagged = (0..languages).map(|number| (format!("display_name#x{number}"), Value::from("Team")));
-            let names = tagged.chain([("display_name".to_owned(), Value::from("Team"))]).collect();
+            let tagged = (0..languages).map(|number| format!("display_name#x{number}"));
+            let members = tagged.chain(["display_name".to_owned()]);
+            let names = members.map(|member| (member, Value::from("Team"))).collect();
             definition(Value::Object(names)).unwrap().fault()
         };
         assert_eq!(fault(64), None);

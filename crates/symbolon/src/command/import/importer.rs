@@ -1,21 +1,19 @@
 //! Sends the records of a file to the admin API in batches, and notes what became of each.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+mod requests;
 
-use http::StatusCode;
+use std::collections::{BTreeMap, HashSet};
+
 use serde_json::Value;
-use symbolon_protocol::logo::Logo;
 
 use super::answer::{Outcome, outcome};
 use super::attributes::Sorter;
 use super::record::{Entry, Fault, Kind, Object, Origin, Part, given_role, membership};
 use super::report::Report;
-use super::schema::Schema;
 use super::seen::{Seen, give_id, unseen_in};
 use super::server::Server;
 use super::structure::{Placement, Structure};
 use crate::command::CommandError;
-use crate::command::api::{ApiError, segment};
 
 /// Records in one request. A connection that breaks leaves at most so many of which this side does not know.
 const AT_ONCE: usize = 5_000;
@@ -65,26 +63,9 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// Reads the groups and roles of the server, by which those of the file are known again.
-    pub(super) fn read_structure(&mut self) -> Result<(), CommandError> {
-        let structure = &mut self.structure;
-        self.server.read("/groups/export", &mut |group| structure.add_group(&group))?;
-        self.server.read("/roles/export", &mut |role| structure.add_role(&role))
-    }
-
-    /// The attributes that users of the issuer may have.
-    pub(super) fn schema(&self) -> Result<Schema, CommandError> {
-        self.server.schema()
-    }
-
     /// Whether nothing is changed.
     pub(super) fn is_dry(&self) -> bool {
         self.is_dry
-    }
-
-    /// Changes settings of the issuer.
-    pub(super) fn set(&self, settings: &Value) -> Result<(), CommandError> {
-        if self.is_dry { Ok(()) } else { self.server.set(settings) }
     }
 
     /// Takes a user.
@@ -207,49 +188,6 @@ impl<'a> Importer<'a> {
         parts: Vec<Part>,
     ) -> Result<(), CommandError> {
         self.wait(kind, Waiting { origin, document, parts })
-    }
-
-    /// Takes the logo of a client, which was sent before, or of the issuer.
-    pub(super) fn logo(
-        &mut self,
-        origin: &Origin,
-        client: Option<&str>,
-        logo: &Logo,
-    ) -> Result<(), CommandError> {
-        if client.is_some_and(|client| self.refused_clients.contains(client)) {
-            return self.refuse(Kind::Logo, origin, &"the client whose logo it is was not taken".into());
-        }
-        if self.is_dry {
-            self.report.note_created(Kind::Logo);
-            return Ok(());
-        }
-        let path = match client {
-            Some(client) => format!("/clients/{}/logo", segment(client)),
-            None => "/branding/logo".to_owned(),
-        };
-        match self.server.put_logo(&path, logo) {
-            Ok(true) => self.report.note_created(Kind::Logo),
-            Ok(false) => self.report.note_existing(Kind::Logo),
-            Err(CommandError::Api(ApiError::Refused { status, text })) if is_about_the_record(status) => {
-                return self.refuse(Kind::Logo, origin, &Fault::from(text));
-            }
-            Err(error) => {
-                self.report.note_lost(Kind::Logo, origin.place);
-                return Err(error);
-            }
-        }
-        Ok(())
-    }
-
-    /// The providers that are there, as they are shown, by their ids.
-    pub(super) fn identity_providers(&self) -> Result<HashMap<String, Value>, CommandError> {
-        let mut all = HashMap::new();
-        self.server.read("/identity-providers/export", &mut |provider| {
-            if let Some(id) = provider.get("id").and_then(Value::as_str).map(str::to_owned) {
-                all.insert(id, provider);
-            }
-        })?;
-        Ok(all)
     }
 
     fn wait(&mut self, kind: Kind, record: Waiting) -> Result<(), CommandError> {
@@ -413,11 +351,6 @@ impl<'a> Importer<'a> {
 /// Whether records of a kind name the user whose they are.
 const fn is_of_a_user(kind: Kind) -> bool {
     matches!(kind, Kind::Membership | Kind::GivenRole | Kind::Identity | Kind::Consent)
-}
-
-/// Whether a refusal is about what was sent, so that other records may still be taken.
-fn is_about_the_record(status: StatusCode) -> bool {
-    matches!(status, StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::PAYLOAD_TOO_LARGE)
 }
 
 fn no_user(kind: Kind) -> Fault {

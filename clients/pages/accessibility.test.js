@@ -10,10 +10,7 @@ import { isIn, isRefused, launch, openContext, outcome, signIn, submit } from ".
 // Pictures are of the pages as they come.
 const IS_BRANDED = !process.env.SYMBOLON_PICTURES_TO;
 const MOST_BYTES = 30 * 1024;
-const LATEST_PAINT_MS = 100;
-const LOADS = 15;
-const FEWEST_LOADS = 5;
-const REQUESTS = 3;
+const LOADS = 5;
 const LOGO = "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 80 20'><path fill='#0a4d8c' d='M0 0h80v20H0z'/></svg>";
 // The strangest values that are accepted: everything has nearly the least contrast, and lengths are at their bounds.
 const BRANDING = {
@@ -177,29 +174,22 @@ async function paintedAfter(url) {
   }
 }
 
-// Whatever else the machine does makes a load slower and none faster, so the best of several counts. It is three requests, one after another:
-// the application's, the page, its style sheet. Where a page of one word, which is one request, usually takes more than a third of the
-// time, the machine is too busy to tell, and three times as long counts. The output says which of it was.
-test("the sign-in page is painted soon", async (t) => {
+// For who reads the output: no test judges a time. Whatever else the machine does makes a load slower and none faster, so the best of several is told,
+// beside that of a page of one word. The page is three requests, one after another: the application's, the page, its style sheet; that of a word is one.
+test("how soon the sign-in page is painted is told", async (t) => {
   const server = createServer((_, response) => response.setHeader("content-type", "text/html").end("<!doctype html><p>word"));
   await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
   const bare = `http://127.0.0.1:${server.address().port}/`;
   const [times, words] = [[], []];
-  const best = (all) => Math.min(...all);
-  const usual = (all) => all.toSorted((one, other) => one - other)[Math.floor(all.length / 2)];
-  const isHeld = () => best(times) < LATEST_PAINT_MS;
   try {
-    while (times.length < FEWEST_LOADS || (times.length < LOADS && !isHeld())) {
+    while (times.length < LOADS) {
       words.push(await paintedAfter(bare));
       times.push(await paintedAfter(authorizationUrl(site)));
     }
   } finally {
     server.close();
   }
-  const latest = Math.max(LATEST_PAINT_MS, REQUESTS * usual(words));
-  const figure = (all) => `${Math.round(best(all))} ms at best, usually ${Math.round(usual(all))}`;
-  const missed = latest > LATEST_PAINT_MS ? "too busy a machine to tell whether they are held" : "not held";
-  t.diagnostic(`first paint after ${figure(times)}; of a word after ${figure(words)}; ${times.length} loads of each`);
-  t.diagnostic(`${LATEST_PAINT_MS} ms: ${isHeld() ? "held" : missed}`);
-  assert.ok(best(times) < latest, `${best(times)} ms, at most ${latest} ms`);
+  const usual = (all) => all.toSorted((one, other) => one - other)[Math.floor(all.length / 2)];
+  const figure = (all) => `${Math.round(Math.min(...all))} ms at best, usually ${Math.round(usual(all))}`;
+  t.diagnostic(`first paint after ${figure(times)}; of a word after ${figure(words)}; ${LOADS} loads of each`);
 });

@@ -90,7 +90,7 @@ function readme() {
     "# Pictures of the pages",
     "",
     "Each in English on a desk, in German in the dark on a phone, and in Arabic on a phone. The tests look at every page in twelve shapes: three",
-    "languages, both colour schemes, 390 and 1,280 px wide; each by axe-core's rules, too. `clients/pictures target/debug/symbolon` draws",
+    "languages, both colour schemes, 390 and 1,280 px wide; at four of these by axe-core's rules, too. `clients/pictures target/debug/symbolon` draws",
     "the pictures anew, and writes this page. [walk-through.png](walk-through.png) is the page of development mode.",
   ];
   for (const [heading, pages] of Object.entries(PAGES)) {

@@ -27,6 +27,7 @@ days = { $count ->
 
 label-device = الجهاز
 label-address = العنوان
+label-place = المكان
 label-time = الوقت
 label-provider = المزوّد
 label-passkey = مفتاح المرور

@@ -15,6 +15,7 @@ days = { $count ->
 
 label-device = Gerät
 label-address = Adresse
+label-place = Ort
 label-time = Zeit
 label-provider = Anbieter
 label-passkey = Passkey

@@ -19,6 +19,7 @@ days = { $count ->
 # Names in front of what happened, and at the end of every mail.
 label-device = Device
 label-address = Address
+label-place = Place
 label-time = Time
 label-provider = Provider
 label-passkey = Passkey

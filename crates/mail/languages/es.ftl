@@ -15,6 +15,7 @@ days = { $count ->
 
 label-device = Dispositivo
 label-address = Dirección
+label-place = Lugar
 label-time = Hora
 label-provider = Proveedor
 label-passkey = Llave de acceso

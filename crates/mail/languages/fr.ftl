@@ -15,6 +15,7 @@ days = { $count ->
 
 label-device = Appareil
 label-address = Adresse
+label-place = Lieu
 label-time = Heure
 label-provider = Fournisseur
 label-passkey = Clé d’accès

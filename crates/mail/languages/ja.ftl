@@ -12,6 +12,7 @@ days = { $count ->
 
 label-device = デバイス
 label-address = アドレス
+label-place = 場所
 label-time = 日時
 label-provider = プロバイダー
 label-passkey = パスキー

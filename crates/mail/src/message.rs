@@ -107,6 +107,9 @@ pub enum Message {
         device: String,
         /// The network address that it came from.
         address: String,
+        /// Where that address is, as far as it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        place: Option<String>,
         /// When.
         at: Timestamp,
     },
@@ -303,7 +306,12 @@ pub(crate) fn every_message() -> Vec<Message> {
         Message::Invitation { url: secret(), minutes: 60 * 24 * 7 },
         Message::AccountUnknown { register_url: None },
         Message::AccountUnknown { register_url: Some("https://op.example/register".into()) },
-        Message::NewDevice { device: "Firefox on Linux".into(), address: "192.0.2.7".into(), at },
+        Message::NewDevice {
+            device: "Firefox on Linux".into(),
+            address: "192.0.2.7".into(),
+            place: Some("Graz, Austria".into()),
+            at,
+        },
         Message::NewPasskey { name: "My <key> & \"more\"".into(), at },
         Message::ProviderConnected { name: "Acme".into(), at },
         Message::ProviderDisconnected { name: "Acme".into(), at },

@@ -207,10 +207,11 @@ fn link(message: &Message) -> Option<&str> {
 /// What happened: the names of its labels, and its values.
 fn facts(message: &Message) -> Vec<(&'static str, String)> {
     match message {
-        Message::NewDevice { device, address, at } => {
-            let named = (!device.is_empty()).then(|| ("label-device", chosen(device)));
-            let always = [("label-address", chosen(address)), ("label-time", time(*at))];
-            named.into_iter().chain(always).collect()
+        Message::NewDevice { device, address, place, at } => {
+            let device = (!device.is_empty()).then(|| ("label-device", chosen(device)));
+            let place = place.as_deref().map(|place| ("label-place", chosen(place)));
+            let (address, time) = (("label-address", chosen(address)), ("label-time", time(*at)));
+            [device, Some(address), place, Some(time)].into_iter().flatten().collect()
         }
         Message::NewPasskey { name, at } => vec![("label-passkey", chosen(name)), ("label-time", time(*at))],
         Message::ProviderConnected { name, at } | Message::ProviderDisconnected { name, at } => {
@@ -330,6 +331,21 @@ mod tests {
         let Rendered { text, html, .. } = rendered(&message, Language::English);
         assert!(!html.contains("<script>"), "{html}");
         assert!(text.contains("Passkey: <script>  Bcc: xyyy") && text.contains("y…\n"), "{text}");
+    }
+
+    #[test]
+    fn a_place_shortens_no_address() {
+        let (address, place) = ("2001:db8:1111:2222:3333:4444:5555:6666", "x".repeat(60));
+        let message = |place: Option<String>| Message::NewDevice {
+            device: String::new(),
+            address: address.to_owned(),
+            place,
+            at: Timestamp::EPOCH,
+        };
+        let with = rendered(&message(Some(place.clone())), Language::English).text;
+        assert!(with.contains(&format!("Address: {address}\nPlace: {place}\n")), "{with}");
+        let without = rendered(&message(None), Language::English).text;
+        assert!(without.contains(address) && !without.contains("Place"), "{without}");
     }
 
     #[test]

@@ -1,6 +1,12 @@
 //! Texts and links for people in further languages: members such as `client_name#de` (OpenID Connect Dynamic Client
 //! Registration 1.0 2.1).
 
+use std::collections::BTreeMap;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
 /// The most members in further languages that an object may have.
 pub const MOST_TRANSLATIONS: usize = 64;
 
@@ -26,6 +32,34 @@ where
     let whole = given().find(|(tag, _)| tag.eq_ignore_ascii_case(language));
     let found = whole.or_else(|| given().find(|(tag, _)| primary(tag).eq_ignore_ascii_case(wanted)));
     found.map(|(_, text)| text)
+}
+
+/// Takes the texts that no other member of an object took, by their members, and refuses a member that is none of these. `null`
+/// means that there is none.
+///
+/// # Errors
+/// The member that is not known, or is no text.
+pub(crate) fn read_texts<'de, D: Deserializer<'de>>(
+    deserializer: D,
+    is_known: impl Fn(&str) -> bool,
+) -> Result<BTreeMap<String, String>, D::Error> {
+    let mut texts = BTreeMap::new();
+    for (member, value) in BTreeMap::<String, Value>::deserialize(deserializer)? {
+        if !is_known(&member) {
+            return Err(D::Error::custom(format!("unknown field `{member}`")));
+        }
+        match value {
+            Value::Null => {}
+            Value::String(text) => drop(texts.insert(member, text)),
+            _ => return Err(D::Error::custom(format!("{member} must be a text"))),
+        }
+    }
+    Ok(texts)
+}
+
+/// Whether a text is one line for people: 1 to so many characters, not only spaces, none of them a control character.
+pub(crate) fn is_line(text: &str, longest: usize) -> bool {
+    !text.trim().is_empty() && text.chars().count() <= longest && !text.chars().any(char::is_control)
 }
 
 #[cfg(test)]
@@ -55,5 +89,13 @@ mod tests {
         assert_eq!(tag_of("intro", "intro"), None);
         assert!(["de", "de-CH", "zh-Hant-TW"].into_iter().all(is_tag));
         assert!(!["", "d_e", "toolongsubtag", "de-", "é"].into_iter().any(is_tag));
+    }
+
+    #[test]
+    fn a_line_is_bounded_in_characters() {
+        assert!(is_line("é", 1) && is_line("a b", 3));
+        for wrong in ["", " ", "ab", "\n", "\u{0}"] {
+            assert!(!is_line(wrong, 1), "{wrong:?}");
+        }
     }
 }

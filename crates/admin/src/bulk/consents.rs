@@ -9,12 +9,11 @@ use symbolon_protocol::id::{ClientId, UserId};
 use symbolon_protocol::scope::Scope;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
-use tokio::sync::mpsc;
 
 use super::super::call::{Call, Concerns, Payload};
 use super::super::error::{AdminError, Answer};
 use super::super::fields::Fields;
-use super::export::{AT_ONCE, Sender, WAITING, break_off, send};
+use super::export::{AT_ONCE, Sender, send, streamed};
 use super::lines::Line;
 use super::records::unordered_pace;
 use super::stream::{self, Done};
@@ -83,22 +82,16 @@ fn view(user: &UserId, client: &ClientId, consent: &Consent) -> Value {
 
 /// `GET /consents/export`.
 pub(super) async fn export(call: Call) -> Answer {
-    let (sender, receiver) = mpsc::channel(WAITING);
-    tokio::spawn(async move {
-        if let Err(error) = send_all(&call, &sender).await {
-            break_off(&sender, &error).await;
-        }
-    });
-    Ok(stream::response(receiver))
+    streamed(call, send_all)
 }
 
-async fn send_all(call: &Call, sender: &Sender) -> Result<(), StoreError> {
+async fn send_all(call: Call, sender: Sender) -> Result<(), StoreError> {
     let mut after = None::<(UserId, ClientId)>;
     loop {
         let place = after.as_ref().map(|(user, client)| (user, client));
         let found = call.app.store.next_consents(call.id(), place, AT_ONCE).await?;
         let lines = found.iter().map(|(user, client, consent)| view(user, client, consent)).collect();
-        if !send(sender, lines).await || found.len() < AT_ONCE as usize {
+        if !send(&sender, lines).await || found.len() < AT_ONCE as usize {
             return Ok(());
         }
         after = found.into_iter().next_back().map(|(user, client, _)| (user, client));

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use symbolon_protocol::client::Client;
 use symbolon_protocol::client_metadata;
 use symbolon_protocol::event::Event;
-use symbolon_protocol::id::UserId;
+use symbolon_protocol::id::{ClientId, UserId};
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::{PasswordHash, User};
 use symbolon_store::StoreError;
@@ -26,7 +26,7 @@ use symbolon_app::audit::ChangedFields;
 /// Records per read from the store.
 pub(super) const AT_ONCE: u32 = 1000;
 /// Chunks that may wait for the reader.
-pub(super) const WAITING: usize = 4;
+const WAITING: usize = 4;
 
 pub(super) type Sender = mpsc::Sender<io::Result<Bytes>>;
 
@@ -45,51 +45,63 @@ pub(super) const SECRET_DIGESTS: Parameter = Parameter {
             Recorded in the audit log.",
 };
 
-/// `GET /users/export`.
-pub(super) async fn users(call: Call) -> Answer {
-    let filter = UserFilter { verified: call.query("verified")?, ..UserFilter::default() };
-    if call.query(PASSWORD_HASHES.name)?.unwrap_or(false) {
-        return users_with_hashes(call, filter).await;
-    }
+/// Answers with what `send_all` reads from the store and sends. If the store fails, the response is aborted, so that it does not
+/// look complete.
+pub(super) fn streamed<F>(call: Call, send_all: impl FnOnce(Call, Sender) -> F) -> Answer
+where
+    F: Future<Output = Result<(), StoreError>> + Send + 'static,
+{
     let (sender, receiver) = mpsc::channel(WAITING);
+    let sending = send_all(call, sender.clone());
     tokio::spawn(async move {
-        let mut after = None;
-        loop {
-            let found = call.app.store.next_users(call.id(), &filter, after.as_ref(), AT_ONCE).await;
-            let settings = call.issuer.settings.load_full();
-            let view = |user: &Arc<User>| Value::Object(user_operations::shown(user, &settings.attributes));
-            let Some(users) = sent(&sender, found, view).await else { break };
-            after = users.last().map(|user| user.id.clone());
+        if let Err(error) = sending.await {
+            break_off(&sender, &error).await;
         }
     });
     Ok(stream::response(receiver))
 }
 
-/// Sends each user with the hash of the password. Recorded before the first one is sent, because whoever has the hashes
-/// may have them though the reading broke off.
-async fn users_with_hashes(call: Call, filter: UserFilter) -> Answer {
+/// `GET /users/export`. That hashes are read is recorded before the first one is sent, because whoever has them may have them though
+/// the reading broke off.
+pub(super) async fn users(call: Call) -> Answer {
+    let filter = UserFilter { verified: call.query("verified")?, ..UserFilter::default() };
+    if !call.query(PASSWORD_HASHES.name)?.unwrap_or(false) {
+        return streamed(call, |call, sender| send_users(call, sender, filter));
+    }
     call.audit(Event::PasswordHashesExported, Concerns::default(), ChangedFields::none());
     call.audited().await?;
-    let (sender, receiver) = mpsc::channel(WAITING);
-    tokio::spawn(async move {
-        let mut after = None;
-        loop {
-            let (users, hashes) = match next_with_hashes(&call, &filter, after.as_ref()).await {
-                Ok(found) => found,
-                Err(error) => return break_off(&sender, &error).await,
-            };
-            let settings = call.issuer.settings.load_full();
-            let line = |(user, hash): (&Arc<User>, &Option<PasswordHash>)| {
-                with_hash(user_operations::shown(user, &settings.attributes), hash.as_ref())
-            };
-            let lines = users.iter().zip(&hashes).map(line).collect();
-            if !send(&sender, lines).await || users.len() < AT_ONCE as usize {
-                return;
-            }
-            after = users.last().map(|user| user.id.clone());
+    streamed(call, |call, sender| send_users_with_hashes(call, sender, filter))
+}
+
+async fn send_users(call: Call, sender: Sender, filter: UserFilter) -> Result<(), StoreError> {
+    let mut after = None::<UserId>;
+    loop {
+        let users = call.app.store.next_users(call.id(), &filter, after.as_ref(), AT_ONCE).await?;
+        let settings = call.issuer.settings.load_full();
+        let view = |user: &Arc<User>| Value::Object(user_operations::shown(user, &settings.attributes));
+        let lines = users.iter().map(view).collect();
+        if !send(&sender, lines).await || users.len() < AT_ONCE as usize {
+            return Ok(());
         }
-    });
-    Ok(stream::response(receiver))
+        after = users.last().map(|user| user.id.clone());
+    }
+}
+
+/// Sends each user with the hash of the password.
+async fn send_users_with_hashes(call: Call, sender: Sender, filter: UserFilter) -> Result<(), StoreError> {
+    let mut after = None::<UserId>;
+    loop {
+        let (users, hashes) = next_with_hashes(&call, &filter, after.as_ref()).await?;
+        let settings = call.issuer.settings.load_full();
+        let line = |(user, hash): (&Arc<User>, &Option<PasswordHash>)| {
+            with_hash(user_operations::shown(user, &settings.attributes), hash.as_ref())
+        };
+        let lines = users.iter().zip(&hashes).map(line).collect();
+        if !send(&sender, lines).await || users.len() < AT_ONCE as usize {
+            return Ok(());
+        }
+        after = users.last().map(|user| user.id.clone());
+    }
 }
 
 /// Users with the hashes of their passwords, in the same order.
@@ -121,20 +133,23 @@ pub(super) async fn clients(call: Call) -> Answer {
         call.audit(Event::SecretDigestsExported, Concerns::default(), ChangedFields::none());
         call.audited().await?;
     }
-    let (sender, receiver) = mpsc::channel(WAITING);
-    tokio::spawn(async move {
-        let mut after = None;
-        loop {
-            let found = call.app.store.next_clients(call.id(), after.as_ref(), AT_ONCE).await;
-            let view = |client: &Arc<Client>| {
-                let shown = client_operations::view(&call, client);
-                if with_digests { with_secret_digests(shown, client, call.now()) } else { shown }
-            };
-            let Some(clients) = sent(&sender, found, view).await else { break };
-            after = clients.last().map(|client| client.client_id.clone());
+    streamed(call, |call, sender| send_clients(call, sender, with_digests))
+}
+
+async fn send_clients(call: Call, sender: Sender, with_digests: bool) -> Result<(), StoreError> {
+    let mut after = None::<ClientId>;
+    loop {
+        let clients = call.app.store.next_clients(call.id(), after.as_ref(), AT_ONCE).await?;
+        let view = |client: &Arc<Client>| {
+            let shown = client_operations::view(&call, client);
+            if with_digests { with_secret_digests(shown, client, call.now()) } else { shown }
+        };
+        let lines = clients.iter().map(view).collect();
+        if !send(&sender, lines).await || clients.len() < AT_ONCE as usize {
+            return Ok(());
         }
-    });
-    Ok(stream::response(receiver))
+        after = clients.last().map(|client| client.client_id.clone());
+    }
 }
 
 fn with_secret_digests(mut view: Value, client: &Client, now: Timestamp) -> Value {
@@ -145,33 +160,13 @@ fn with_secret_digests(mut view: Value, client: &Client, now: Timestamp) -> Valu
     view
 }
 
-/// Sends a chunk. Returns its records if more may follow. If the store fails, the response is aborted, so that it
-/// does not look complete.
-async fn sent<T>(
-    sender: &Sender,
-    found: Result<Vec<Arc<T>>, StoreError>,
-    view: impl Fn(&Arc<T>) -> Value,
-) -> Option<Vec<Arc<T>>> {
-    match found {
-        Ok(records) => {
-            let lines: Vec<Value> = records.iter().map(view).collect();
-            let sent = send(sender, lines).await;
-            (sent && records.len() == AT_ONCE as usize).then_some(records)
-        }
-        Err(error) => {
-            break_off(sender, &error).await;
-            None
-        }
-    }
-}
-
 /// Sends lines, if there are any. False if the reader has gone.
 pub(super) async fn send(sender: &Sender, lines: Vec<Value>) -> bool {
     lines.is_empty() || sender.send(Ok(stream::written(lines))).await.is_ok()
 }
 
 /// Aborts the response, so that it does not look complete.
-pub(super) async fn break_off(sender: &Sender, error: &StoreError) {
+async fn break_off(sender: &Sender, error: &StoreError) {
     tracing::error!(target: "symbolon::store", %error, "an export broke off");
     let _ = sender.send(Err(io::Error::other("the export broke off"))).await;
 }

@@ -9,12 +9,11 @@ use symbolon_protocol::group::{Group, MOST_DEPTH, Membership};
 use symbolon_protocol::id::GroupId;
 use symbolon_store::StoreError;
 use symbolon_store::port::{GroupCreation, MemberAddition, MemberRemoval};
-use tokio::sync::mpsc;
 
 use super::super::call::{Call, Concerns, Payload};
 use super::super::error::{AdminError, Answer};
 use super::super::groups;
-use super::export::{AT_ONCE, Sender, WAITING, break_off, send};
+use super::export::{AT_ONCE, Sender, send, streamed};
 use super::lines::Line;
 use super::records::{dry_pace, is_dry, pace, unordered_pace};
 use super::stream::{self, Batch, Done};
@@ -147,18 +146,12 @@ fn told(membership: &Membership, changed: bool) -> Value {
 
 /// `GET /groups/export`. Each group comes after the one above it, so that `/groups/bulk` takes the lines as they are.
 pub(super) async fn export(call: Call) -> Answer {
-    let (sender, receiver) = mpsc::channel(WAITING);
-    tokio::spawn(async move {
-        if let Err(error) = send_groups(&call, &sender).await {
-            break_off(&sender, &error).await;
-        }
-    });
-    Ok(stream::response(receiver))
+    streamed(call, send_groups)
 }
 
 /// Reads all groups again and again, and sends each in the first round in which the group above it is already sent.
 /// After so many rounds as groups may be deep, all are sent: whatever is moved meanwhile, none is left out.
-async fn send_groups(call: &Call, sender: &Sender) -> Result<(), StoreError> {
+async fn send_groups(call: Call, sender: Sender) -> Result<(), StoreError> {
     let mut sent = HashSet::new();
     for round in 1..=MOST_DEPTH {
         let (mut waiting, mut after) = (0, None);
@@ -167,7 +160,7 @@ async fn send_groups(call: &Call, sender: &Sender) -> Result<(), StoreError> {
             let (count, last) = (groups.len(), groups.last().map(|group| group.id.clone()));
             let ready = next_to_send(groups, &mut sent, round == MOST_DEPTH, &mut waiting);
             let lines = ready.iter().map(|group| Value::Object(groups::view(group))).collect();
-            if !send(sender, lines).await {
+            if !send(&sender, lines).await {
                 return Ok(());
             }
             if count < AT_ONCE as usize {
@@ -206,23 +199,19 @@ fn next_to_send(
 
 /// `GET /memberships/export`.
 pub(super) async fn export_memberships(call: Call) -> Answer {
-    let (sender, receiver) = mpsc::channel(WAITING);
-    tokio::spawn(async move {
-        let mut after = None;
-        loop {
-            let found = call.app.store.next_memberships(call.id(), after.as_ref(), AT_ONCE).await;
-            let memberships = match found {
-                Ok(memberships) => memberships,
-                Err(error) => return break_off(&sender, &error).await,
-            };
-            let lines = memberships.iter().map(groups::recorded).collect();
-            if !send(&sender, lines).await || memberships.len() < AT_ONCE as usize {
-                return;
-            }
-            after = memberships.into_iter().next_back();
+    streamed(call, send_memberships)
+}
+
+async fn send_memberships(call: Call, sender: Sender) -> Result<(), StoreError> {
+    let mut after = None::<Membership>;
+    loop {
+        let memberships = call.app.store.next_memberships(call.id(), after.as_ref(), AT_ONCE).await?;
+        let lines = memberships.iter().map(groups::recorded).collect();
+        if !send(&sender, lines).await || memberships.len() < AT_ONCE as usize {
+            return Ok(());
         }
-    });
-    Ok(stream::response(receiver))
+        after = memberships.into_iter().next_back();
+    }
 }
 
 #[cfg(test)]

@@ -11,12 +11,11 @@ use symbolon_protocol::identity_provider::{Identity, IdentityProvider};
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 use symbolon_store::port::IdentityLink;
-use tokio::sync::mpsc;
 
 use super::super::call::{Call, Concerns, Payload};
 use super::super::error::{AdminError, Answer};
 use super::super::users::news;
-use super::export::{AT_ONCE, Sender, WAITING, break_off, send};
+use super::export::{AT_ONCE, Sender, send, streamed};
 use super::lines::Line;
 use super::records::unordered_pace;
 use super::stream::{self, Done};
@@ -116,16 +115,10 @@ fn view(identity: &Identity, provider: &IdentityProviderId) -> Value {
 
 /// `GET /identities/export`. Those of providers that are no more lead to nobody, and are left out.
 pub(super) async fn export(call: Call) -> Answer {
-    let (sender, receiver) = mpsc::channel(WAITING);
-    tokio::spawn(async move {
-        if let Err(error) = send_all(&call, &sender).await {
-            break_off(&sender, &error).await;
-        }
-    });
-    Ok(stream::response(receiver))
+    streamed(call, send_all)
 }
 
-async fn send_all(call: &Call, sender: &Sender) -> Result<(), StoreError> {
+async fn send_all(call: Call, sender: Sender) -> Result<(), StoreError> {
     let providers = call.app.store.settings(call.id()).await?.identity_providers;
     let line = |identity: &Identity| {
         let own = providers.iter().find(|own| own.key == identity.provider)?;
@@ -135,7 +128,7 @@ async fn send_all(call: &Call, sender: &Sender) -> Result<(), StoreError> {
     loop {
         let place = after.as_ref().map(|last| (last.provider.as_str(), last.subject.as_str()));
         let found = call.app.store.next_identities(call.id(), place, AT_ONCE).await?;
-        if !send(sender, found.iter().filter_map(line).collect()).await || found.len() < AT_ONCE as usize {
+        if !send(&sender, found.iter().filter_map(line).collect()).await || found.len() < AT_ONCE as usize {
             return Ok(());
         }
         after = found.into_iter().next_back();

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use symbolon_protocol::event::Event;
-use symbolon_protocol::id::{GroupId, UserId};
+use symbolon_protocol::id::{GroupId, RoleId, UserId};
 use symbolon_protocol::role::{GivenRole, Role, RoleHolder};
+use symbolon_store::StoreError;
 use symbolon_store::port::{RoleCreation, RoleGrant, RoleRemoval};
-use tokio::sync::mpsc;
 
 use super::super::call::{Call, Concerns, Payload};
 use super::super::error::{AdminError, Answer};
 use super::super::roles;
-use super::export::{AT_ONCE, WAITING, break_off, send};
+use super::export::{AT_ONCE, Sender, send, streamed};
 use super::lines::Line;
 use super::records::{dry_pace, is_dry, pace, unordered_pace};
 use super::stream::{self, Batch, Done};
@@ -162,42 +162,36 @@ fn told(given: &GivenRole, changed: Option<bool>) -> Value {
 
 /// `GET /roles/export`.
 pub(super) async fn export(call: Call) -> Answer {
-    let (sender, receiver) = mpsc::channel(WAITING);
-    tokio::spawn(async move {
-        let mut after = None;
-        loop {
-            let roles = match call.app.store.next_roles(call.id(), after.as_ref(), AT_ONCE).await {
-                Ok(roles) => roles,
-                Err(error) => return break_off(&sender, &error).await,
-            };
-            let lines = roles.iter().map(|role| Value::Object(roles::view(role))).collect();
-            if !send(&sender, lines).await || roles.len() < AT_ONCE as usize {
-                return;
-            }
-            after = roles.last().map(|role| role.id.clone());
+    streamed(call, send_roles)
+}
+
+async fn send_roles(call: Call, sender: Sender) -> Result<(), StoreError> {
+    let mut after = None::<RoleId>;
+    loop {
+        let found = call.app.store.next_roles(call.id(), after.as_ref(), AT_ONCE).await?;
+        let lines = found.iter().map(|role| Value::Object(roles::view(role))).collect();
+        if !send(&sender, lines).await || found.len() < AT_ONCE as usize {
+            return Ok(());
         }
-    });
-    Ok(stream::response(receiver))
+        after = found.into_iter().next_back().map(|role| role.id);
+    }
 }
 
 /// `GET /given-roles/export`.
 pub(super) async fn export_given(call: Call) -> Answer {
-    let (sender, receiver) = mpsc::channel(WAITING);
-    tokio::spawn(async move {
-        let mut after = None;
-        loop {
-            let given = match call.app.store.next_given_roles(call.id(), after.as_ref(), AT_ONCE).await {
-                Ok(given) => given,
-                Err(error) => return break_off(&sender, &error).await,
-            };
-            let lines = given.iter().map(|given| told(given, None)).collect();
-            if !send(&sender, lines).await || given.len() < AT_ONCE as usize {
-                return;
-            }
-            after = given.into_iter().next_back();
+    streamed(call, send_given)
+}
+
+async fn send_given(call: Call, sender: Sender) -> Result<(), StoreError> {
+    let mut after = None::<GivenRole>;
+    loop {
+        let given = call.app.store.next_given_roles(call.id(), after.as_ref(), AT_ONCE).await?;
+        let lines = given.iter().map(|given| told(given, None)).collect();
+        if !send(&sender, lines).await || given.len() < AT_ONCE as usize {
+            return Ok(());
         }
-    });
-    Ok(stream::response(receiver))
+        after = given.into_iter().next_back();
+    }
 }
 
 #[cfg(test)]

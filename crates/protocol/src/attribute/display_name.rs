@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
 
 use crate::translation::{self, MOST_TRANSLATIONS};
 
@@ -35,42 +33,29 @@ impl DisplayName {
             if translation::tag_of(member, MEMBER).is_some_and(|tag| !translation::is_tag(tag)) {
                 return Some(format!("has a {MEMBER} whose language is no tag of RFC 5646"));
             }
-            let is_sound = !text.trim().is_empty()
-                && text.chars().count() <= LONGEST
-                && !text.chars().any(char::is_control);
-            if !is_sound {
+            if !translation::is_line(text, LONGEST) {
                 return Some(format!("has a {member} that is not 1 to {LONGEST} characters on one line"));
             }
         }
-        let is_long = self.0.len() > MOST_TRANSLATIONS;
-        is_long.then(|| format!("has more than {MOST_TRANSLATIONS} names for people"))
+        let translations = self.0.keys().filter(|member| translation::tag_of(member, MEMBER).is_some());
+        let is_long = translations.count() > MOST_TRANSLATIONS;
+        is_long.then(|| format!("has a {MEMBER} in further languages more than {MOST_TRANSLATIONS} times"))
     }
 }
 
 /// Takes what no other member of a definition took, and refuses what is none of these. `null` means that there is none.
 impl<'de> Deserialize<'de> for DisplayName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut names = BTreeMap::new();
-        for (member, value) in BTreeMap::<String, Value>::deserialize(deserializer)? {
-            if member != MEMBER && translation::tag_of(&member, MEMBER).is_none() {
-                return Err(D::Error::custom(format!("unknown field `{member}`")));
-            }
-            match value {
-                Value::Null => {}
-                Value::String(text) => drop(names.insert(member, text)),
-                _ => return Err(D::Error::custom(format!("{member} must be a text"))),
-            }
-        }
-        Ok(Self(names))
+        let is_name = |member: &str| member == MEMBER || translation::tag_of(member, MEMBER).is_some();
+        translation::read_texts(deserializer, is_name).map(Self)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::super::AttributeDefinition;
-    use super::*;
 
     fn definition(more: Value) -> Result<AttributeDefinition, String> {
         let mut all = json!({ "name": "team", "type": "string" });
@@ -113,5 +98,17 @@ mod tests {
             let told = definition(more).unwrap_err();
             assert!(told.starts_with(why), "{told}");
         }
+    }
+
+    #[test]
+    fn names_are_in_64_further_languages_at_most() {
+        let fault = |languages: usize| {
+            let tagged = (0..languages).map(|number| format!("display_name#x{number}"));
+            let members = tagged.chain(["display_name".to_owned()]);
+            let names = members.map(|member| (member, Value::from("Team"))).collect();
+            definition(Value::Object(names)).unwrap().fault()
+        };
+        assert_eq!(fault(64), None);
+        assert_eq!(fault(65).unwrap(), "has a display_name in further languages more than 64 times");
     }
 }

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
 
 use crate::translation;
 
@@ -46,17 +44,6 @@ impl Translations {
 /// Takes what no other member of the branding took, and refuses what is no translation. `null` means that there is none.
 impl<'de> Deserialize<'de> for Translations {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut texts = BTreeMap::new();
-        for (member, value) in BTreeMap::<String, Value>::deserialize(deserializer)? {
-            if !is_translation(&member) {
-                return Err(D::Error::custom(format!("unknown field `{member}`")));
-            }
-            match value {
-                Value::Null => {}
-                Value::String(text) => drop(texts.insert(member, text)),
-                _ => return Err(D::Error::custom(format!("{member} must be a text"))),
-            }
-        }
-        Ok(Self(texts))
+        translation::read_texts(deserializer, is_translation).map(Self)
     }
 }

@@ -67,10 +67,10 @@ fn mail_to(context: &Context, received: &Received, user: &User) -> Option<Mail> 
     let named = received.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok());
     let page = page_language(locale(&received.headers, issuer, None));
     let language = mail_language(page, user.profile.locale.as_deref());
-    let place = app.place_of(*remote, language.tag());
     let message = Message::NewDevice {
         device: named.and_then(device).unwrap_or_default(),
-        address: place.map_or_else(|| remote.to_string(), |place| format!("{remote} ({place})")),
+        address: remote.to_string(),
+        place: app.place_of(*remote, language.tag()),
         at: app.now(),
     };
     Some(Mail { to: user.email.clone()?, language, user: Some(user.id.clone()), client: None, message })

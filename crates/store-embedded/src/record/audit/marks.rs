@@ -40,15 +40,16 @@ fn keys<'a>(values: [(&'a str, Option<&'a str>); 4]) -> impl Iterator<Item = Key
     values.into_iter().filter_map(|(kind, value)| Some(Key::of(kind, value?)))
 }
 
-fn is_refusal(event: &str) -> bool {
-    Event::REFUSALS.iter().any(|refusal| refusal.name() == event)
+fn is_refusal(event: Event) -> bool {
+    Event::REFUSALS.contains(&event)
 }
 
 /// The marks of a block that is being filled.
 #[derive(Default)]
 pub(super) struct Marks {
     keys: BTreeSet<Key>,
-    /// Whether a refusal could not be read, so that nothing is known of the block.
+    /// Whether a refusal could not be read, or a record has an event of a later version, which may be a refusal: nothing is known
+    /// of the block.
     is_unknown: bool,
 }
 
@@ -59,7 +60,7 @@ impl Marks {
     }
 
     pub(super) fn add(&mut self, record: &AuditRecord) {
-        if !is_refusal(record.event.name()) {
+        if !is_refusal(record.event) {
             return;
         }
         // A block with any refusal has a bit.
@@ -75,12 +76,13 @@ impl Marks {
 
     /// Adds a line of another block, with the name of its event.
     pub(super) fn add_line(&mut self, line: &[u8], event: &str) {
-        if !is_refusal(event) {
-            return;
-        }
-        match serde_json::from_slice::<AuditRecord>(line) {
-            Ok(record) => self.add(&record),
-            Err(_) => self.is_unknown = true,
+        match Event::ALL.iter().find(|known| known.name() == event) {
+            None => self.is_unknown = true,
+            Some(known) if !is_refusal(*known) => {}
+            Some(_) => match serde_json::from_slice::<AuditRecord>(line) {
+                Ok(record) => self.add(&record),
+                Err(_) => self.is_unknown = true,
+            },
         }
     }
 
@@ -106,7 +108,7 @@ impl Marks {
 /// What must be marked in a block that has a record of a filter; `None` where other records than refusals may match.
 pub(super) fn wanted(filter: &AuditFilter) -> Option<Vec<Key>> {
     let AuditFilter { event, client, refused, address, request, login_name_digest, .. } = filter;
-    let is_of_refusals = *refused || event.is_some_and(|event| is_refusal(event.name()));
+    let is_of_refusals = *refused || event.is_some_and(is_refusal);
     is_of_refusals.then(|| {
         let values = [
             ("client", client.as_ref().map(ClientId::as_str)),
@@ -150,5 +152,17 @@ mod tests {
         assert!(places.iter().all(|place| first[place / 8] & (1 << (place % 8)) != 0), "{places:?}");
         assert_ne!(Key::of("client", "app"), Key::of("request", "app"));
         assert_ne!(Key::of("client", "app"), Key::of("clienta", "pp"));
+    }
+
+    /// A node of a later version may have written it, and reads the marks after the upgrade.
+    #[test]
+    fn nothing_is_said_of_a_block_with_an_event_of_a_later_version() {
+        let mut marks = Marks::default();
+        marks.add_line(br#"{"event":"session.created"}"#, Event::SessionCreated.name());
+        assert_eq!(marks.stored(), Some(Vec::new()), "no refusal");
+        marks.add_line(br#"{"event":"request.refused_later"}"#, "request.refused_later");
+        assert_eq!(marks.stored(), None);
+        marks.clear();
+        assert_eq!(marks.stored(), Some(Vec::new()));
     }
 }

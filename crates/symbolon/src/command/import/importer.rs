@@ -1,21 +1,19 @@
 //! Sends the records of a file to the admin API in batches, and notes what became of each.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+mod requests;
 
-use http::StatusCode;
+use std::collections::{BTreeMap, HashSet};
+
 use serde_json::Value;
-use symbolon_protocol::logo::Logo;
 
 use super::answer::{Outcome, outcome};
 use super::attributes::Sorter;
 use super::record::{Entry, Fault, Kind, Object, Origin, Part, given_role, membership};
 use super::report::Report;
-use super::schema::Schema;
 use super::seen::{Seen, give_id, unseen_in};
 use super::server::Server;
 use super::structure::{Placement, Structure};
 use crate::command::CommandError;
-use crate::command::api::{ApiError, segment};
 
 /// Records in one request. A connection that breaks leaves at most so many of which this side does not know.
 const AT_ONCE: usize = 5_000;
@@ -39,6 +37,8 @@ pub(super) struct Importer<'a> {
     pub(super) structure: Structure,
     /// The clients that were not taken.
     refused_clients: HashSet<String>,
+    /// The identity providers that the server did not take.
+    refused_providers: HashSet<String>,
     /// The users, among those of the last batch, who are not there or of whom that was already said.
     missing_users: HashSet<String>,
     /// Whether the server failed: nothing is sent after that.
@@ -56,32 +56,16 @@ impl<'a> Importer<'a> {
             seen: Seen::default(),
             structure: Structure::default(),
             refused_clients: HashSet::new(),
+            refused_providers: HashSet::new(),
             missing_users: HashSet::new(),
             is_broken: false,
             attributes: Sorter::default(),
         }
     }
 
-    /// Reads the groups and roles of the server, by which those of the file are known again.
-    pub(super) fn read_structure(&mut self) -> Result<(), CommandError> {
-        let structure = &mut self.structure;
-        self.server.read("/groups/export", &mut |group| structure.add_group(&group))?;
-        self.server.read("/roles/export", &mut |role| structure.add_role(&role))
-    }
-
-    /// The attributes that users of the issuer may have.
-    pub(super) fn schema(&self) -> Result<Schema, CommandError> {
-        self.server.schema()
-    }
-
     /// Whether nothing is changed.
     pub(super) fn is_dry(&self) -> bool {
         self.is_dry
-    }
-
-    /// Changes settings of the issuer.
-    pub(super) fn set(&self, settings: &Value) -> Result<(), CommandError> {
-        if self.is_dry { Ok(()) } else { self.server.set(settings) }
     }
 
     /// Takes a user.
@@ -206,49 +190,6 @@ impl<'a> Importer<'a> {
         self.wait(kind, Waiting { origin, document, parts })
     }
 
-    /// Takes the logo of a client, which was sent before, or of the issuer.
-    pub(super) fn logo(
-        &mut self,
-        origin: &Origin,
-        client: Option<&str>,
-        logo: &Logo,
-    ) -> Result<(), CommandError> {
-        if client.is_some_and(|client| self.refused_clients.contains(client)) {
-            return self.refuse(Kind::Logo, origin, &"the client whose logo it is was not taken".into());
-        }
-        if self.is_dry {
-            self.report.note_created(Kind::Logo);
-            return Ok(());
-        }
-        let path = match client {
-            Some(client) => format!("/clients/{}/logo", segment(client)),
-            None => "/branding/logo".to_owned(),
-        };
-        match self.server.put_logo(&path, logo) {
-            Ok(true) => self.report.note_created(Kind::Logo),
-            Ok(false) => self.report.note_existing(Kind::Logo),
-            Err(CommandError::Api(ApiError::Refused { status, text })) if is_about_the_record(status) => {
-                return self.refuse(Kind::Logo, origin, &Fault::from(text));
-            }
-            Err(error) => {
-                self.report.note_lost(Kind::Logo, origin.place);
-                return Err(error);
-            }
-        }
-        Ok(())
-    }
-
-    /// The providers that are there, as they are shown, by their ids.
-    pub(super) fn identity_providers(&self) -> Result<HashMap<String, Value>, CommandError> {
-        let mut all = HashMap::new();
-        self.server.read("/identity-providers/export", &mut |provider| {
-            if let Some(id) = provider.get("id").and_then(Value::as_str).map(str::to_owned) {
-                all.insert(id, provider);
-            }
-        })?;
-        Ok(all)
-    }
-
     fn wait(&mut self, kind: Kind, record: Waiting) -> Result<(), CommandError> {
         self.waiting.entry(kind).or_default().push(record);
         if self.waiting.values().any(|waiting| waiting.len() >= AT_ONCE) { self.flush() } else { Ok(()) }
@@ -263,6 +204,11 @@ impl<'a> Importer<'a> {
     pub(super) fn refuse_client(&mut self, origin: &Origin, fault: &Fault) -> Result<(), CommandError> {
         self.refused_clients.insert(origin.id.clone());
         self.refuse(Kind::Client, origin, fault)
+    }
+
+    /// Whether the server did not take an identity provider that was sent.
+    pub(super) fn has_refused_provider(&self, id: &str) -> bool {
+        self.refused_providers.contains(id)
     }
 
     /// A part of a record that was not taken.
@@ -388,6 +334,9 @@ impl<'a> Importer<'a> {
             Kind::Client => {
                 self.refused_clients.insert(origin.id.clone());
             }
+            Kind::IdentityProvider => {
+                self.refused_providers.insert(origin.id.clone());
+            }
             Kind::Role => {
                 if let Some(id) = text("id") {
                     self.structure.forget_role(id);
@@ -402,11 +351,6 @@ impl<'a> Importer<'a> {
 /// Whether records of a kind name the user whose they are.
 const fn is_of_a_user(kind: Kind) -> bool {
     matches!(kind, Kind::Membership | Kind::GivenRole | Kind::Identity | Kind::Consent)
-}
-
-/// Whether a refusal is about what was sent, so that other records may still be taken.
-fn is_about_the_record(status: StatusCode) -> bool {
-    matches!(status, StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::PAYLOAD_TOO_LARGE)
 }
 
 fn no_user(kind: Kind) -> Fault {

@@ -239,6 +239,20 @@ fn an_identity_without_its_provider_is_not_sent() {
 }
 
 #[test]
+fn an_identity_whose_provider_the_server_refuses_is_not_sent() {
+    let (_file, path) = file(&with_provider());
+    let server = Noted::default();
+    server.refuse("\"id\":\"acme\"", "invalid_request", "no");
+    let (done, report) = server.import(false, |importer| import(&path, false, importer));
+    assert_eq!(done, Ok(()));
+    assert_eq!(server.to("/identity-providers/bulk").len(), 1, "{report}");
+    assert!(server.to("/identities/bulk").is_empty(), "{report}");
+    assert_eq!(report["records"]["identities"]["refused"], 1, "{report}");
+    let told = reasons(&report);
+    assert!(told.iter().any(|it| it.contains("not in the file, or was not taken")), "{told:?}");
+}
+
+#[test]
 fn what_is_no_image_is_no_logo() {
     for (media_type, content) in
         [("image/png", "PHN2Zy8-"), ("text/html", "PHN2Zy8-"), ("image/svg+xml", "PHN2Zy8+")]

@@ -287,7 +287,8 @@ mod tests {
         let arrived = Some((20, "123456".to_owned()));
         let (email, cookies, page) = Default::default();
         let (kind, accepted) = (MailedKind::Code, Some(span(30, 40)));
-        let code = MailedSecret { kind, email, cookies, page, asked, arrived, uses, accepted };
+        let session = None;
+        let code = MailedSecret { kind, email, cookies, page, asked, arrived, uses, accepted, session };
         let fate = |at| code.as_of(at).and_then(|code| code.fate());
         let known = [None, None, Some(Fate::Alive), Some(Fate::Unknown), Some(Fate::Ended)];
         assert_eq!([11, 19, 20, 31, 40].map(fate), known);

@@ -213,6 +213,7 @@ pub(super) async fn confirm(call: &mut Call) -> Result<Response, Failure> {
 }
 
 async fn end(call: &mut Call, over: &[Account], client: Option<&ClientId>) -> Result<(), Failure> {
+    call.must_complete();
     let Call { context, durable, .. } = &mut *call;
     for Account { id, session } in over {
         end_session(&context.app, &context.issuer, id, session, durable).await?;
@@ -234,6 +235,8 @@ async fn end_hinted(
 ) -> Result<(), Failure> {
     let Call { context, durable, .. } = &mut *call;
     let Some(session) = hinted(context, hint, durable).await? else { return Ok(()) };
+    call.must_complete();
+    let Call { context, durable, .. } = &mut *call;
     end_session_by_sid(&context.app, &context.issuer, &session).await?.take(durable);
     call.settle().await?;
     call.context.audit(Event::SessionEnded, Some(&session.user), client);

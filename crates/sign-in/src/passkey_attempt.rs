@@ -124,6 +124,7 @@ pub(super) async fn prove_by<C: Ceremony>(
     let party = relying_party(&context, &challenge.origin)?;
     let attempt = Attempt { context: &context, party, answer, challenge: text, user: &user };
     let verified = attempt.check().await?;
+    call.must_complete();
     challenge.use_up(call, text).await?;
     let Verified { is_synced, enrolled, .. } = attempt.note(verified).await?;
     Ok(ProvenPasskey { credential: answer.credential_id(), is_synced, enrolled: enrolled.set, user })

@@ -14,7 +14,7 @@ use symbolon_protocol::client::Client;
 use symbolon_protocol::id::Sid;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::Reason;
-use symbolon_protocol::session::AuthenticationMethod;
+use symbolon_protocol::session::{Amr, AuthenticationMethod};
 use symbolon_protocol::sign_in::acr::RequestedAcr;
 use symbolon_protocol::sign_in::totp::TotpSecret;
 use symbolon_protocol::sign_in::{Factor, Proven, Step, next_step};
@@ -193,7 +193,9 @@ async fn begun_by_first(
     let Some(user) = user.filter(|user| user.may_sign_in()) else { return Ok(None) };
     let begun = sent_twice::begun((attempt.context, received), interaction, &user).await?;
     // A session that began without a generator, before one was set up, is none that this form began.
-    Ok(begun.filter(|begun| begun.session.amr.contains(AuthenticationMethod::Otp)))
+    let has_both =
+        |amr: &Amr| amr.contains(AuthenticationMethod::Otp) && amr.contains(AuthenticationMethod::Mfa);
+    Ok(begun.filter(|begun| has_both(&begun.session.amr)))
 }
 
 /// Goes on in a session that has begun. `remember`: whether the browser is to be remembered.

@@ -11,7 +11,7 @@ use symbolon_protocol::event::Event;
 use symbolon_protocol::id::UserId;
 use symbolon_protocol::sign_in::totp::TotpSecret;
 use symbolon_protocol::sign_in::{Factor, recovery_code};
-use symbolon_store::port::{AuthenticatorUpdate, Enrolled};
+use symbolon_store::port::AuthenticatorUpdate;
 
 use crate::interaction::{Interaction, PendingAuthorization, address};
 use crate::login_page::{self, append};
@@ -22,6 +22,9 @@ use crate::signed_in::signed_in;
 use crate::{credential_news, sent_twice, upstream_logout};
 use symbolon_app::http::{Call, Context, Failure, Policy, Received, html};
 use symbolon_app::issuer::IssuerState;
+
+/// How often recovery codes are drawn anew where other changes come first.
+const TRIES: usize = 3;
 
 /// The first code of a new generator: keeps its secret, signs in, and shows the recovery codes, once.
 ///
@@ -42,7 +45,7 @@ pub(super) async fn submit(
     };
     let enrolled = app.store.authenticators(&issuer.id, user).await?;
     if is_of_generator(issuer, user, (&enrolled.set, secret)) {
-        return kept_before(call, interaction, (attempt, asking), (enrolled, last_step)).await;
+        return kept_before(call, interaction, (attempt, asking), last_step).await;
     }
     // One was set up in another tab meanwhile; or the password was changed, and whoever knows the old one must not leave a
     // generator behind.
@@ -60,7 +63,7 @@ pub(super) async fn submit(
         call.may_be_given_up();
         let enrolled = app.store.authenticators(&issuer.id, user).await?;
         return match is_of_generator(issuer, user, (&enrolled.set, secret)) {
-            true => kept_before(call, interaction, (attempt, asking), (enrolled, last_step)).await,
+            true => kept_before(call, interaction, (attempt, asking), last_step).await,
             false => begin_again(context, asking, interaction),
         };
     }
@@ -91,7 +94,7 @@ async fn kept_before(
     call: &mut Call,
     interaction: Interaction<PendingAuthorization>,
     (attempt, asking): (&Attempt<'_>, &Asking),
-    (enrolled, last_step): (Enrolled, u64),
+    last_step: u64,
 ) -> Result<Response, Failure> {
     let context = attempt.context;
     let (Context { app, issuer, .. }, user) = (context, &attempt.first.user);
@@ -101,21 +104,21 @@ async fn kept_before(
         None => None,
     };
     let (Some(owner), Some(begun)) = (owner, begun) else { return begin_again(context, asking, interaction) };
-    let (stored, codes) = recovery_code::draw(user, &issuer.sign_in_key, &*app.random);
-    let totp = enrolled.set.totp.map(|totp| Totp { last_step: totp.last_step.max(last_step), ..totp });
-    let set = AuthenticatorSet { recovery_codes: stored, totp, ..enrolled.set };
     call.must_complete();
-    match app.store.put_authenticators(&issuer.id, user, enrolled.revision, &set).await? {
-        AuthenticatorUpdate::Written => {
+    for _ in 0..TRIES {
+        let enrolled = app.store.authenticators(&issuer.id, user).await?;
+        let (stored, codes) = recovery_code::draw(user, &issuer.sign_in_key, &*app.random);
+        let totp = enrolled.set.totp.map(|totp| Totp { last_step: totp.last_step.max(last_step), ..totp });
+        let set = AuthenticatorSet { recovery_codes: stored, totp, ..enrolled.set };
+        let written = app.store.put_authenticators(&issuer.id, user, enrolled.revision, &set).await?;
+        if written == AuthenticatorUpdate::Written {
             context.audit(Event::RecoveryCodesDrawn, Some(user), attempt.client);
             let news = Message::NewRecoveryCodes { at: app.now() };
             credential_news::tell(context, &call.received, &owner, news).await;
-            show(&call.received, interaction, (attempt, asking), (begun, codes))
-        }
-        AuthenticatorUpdate::Overtaken | AuthenticatorUpdate::UserUnknown => {
-            signed_in(call, interaction, begun).await
+            return show(&call.received, interaction, (attempt, asking), (begun, codes));
         }
     }
+    signed_in(call, interaction, begun).await
 }
 
 /// The page with the recovery codes, which leads on into the session.

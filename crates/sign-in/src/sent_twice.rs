@@ -5,10 +5,12 @@
 
 use std::time::Duration;
 
+use symbolon_protocol::refusal::{Details, Reason, Refusal};
 use symbolon_protocol::user::User;
 
 use crate::interaction::{Interaction, Pending};
 use crate::session_begin::Begun;
+use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::{Context, Failure, Received};
 
 /// How often the result of the first form is looked for, which may still be under way.
@@ -46,6 +48,8 @@ pub(super) async fn begun<P: Pending>(
 ) -> Result<Option<Begun>, Failure> {
     let Context { app, issuer, remote, .. } = context;
     if app.rate_limits.form_sent_again(&issuer.id, &user.id, *remote, app.now()).is_err() {
+        let refusal = Refusal::about(Reason::SignInRateLimited, Details::of_user(&user.id));
+        context.refused(RefusedRequest::anonymous(refusal, None));
         return Ok(None);
     }
     let id = interaction.session_id(context, &user.id);

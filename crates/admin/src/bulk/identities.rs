@@ -9,6 +9,7 @@ use symbolon_protocol::id::{IdentityProviderId, UserId};
 use symbolon_protocol::identity_provider::id_token::is_subject;
 use symbolon_protocol::identity_provider::{Identity, IdentityProvider};
 use symbolon_protocol::time::Timestamp;
+use symbolon_protocol::user::User;
 use symbolon_store::StoreError;
 use symbolon_store::port::IdentityLink;
 
@@ -50,12 +51,17 @@ async fn link_one(call: &Call, providers: &[IdentityProvider], line: Line) -> Do
         let (user, subject) = (&identity.user, &identity.subject);
         Ok(json!({ "user_id": user, "identity_provider": provider, "subject": subject, "changed": changed }))
     };
+    let told_user = who_is_told(call, &identity.user).await?;
     match call.app.store.link_identity(call.id(), identity.clone()).await? {
         IdentityLink::Linked => {
             let detail = json!({ "identity_provider": provider, "subject": identity.subject });
             let concerns = Concerns { user: Some(&identity.user), client: None, detail };
             call.audit(Event::IdentityLinked, concerns, ChangedFields::made(&view(&identity, &provider)));
-            tell(call, providers, &identity).await?;
+            let own = providers.iter().find(|own| own.key == identity.provider);
+            if let (Some(own), Some(user)) = (own, told_user) {
+                let message = Message::ProviderConnected { name: own.name.clone(), at: call.now() };
+                news::tell(call, &user, message).await;
+            }
             told(true)
         }
         IdentityLink::AlreadyLinked => told(false),
@@ -67,16 +73,14 @@ async fn link_one(call: &Call, providers: &[IdentityProvider], line: Line) -> Do
     }
 }
 
-/// Tells the user of the new way into the account, unless nobody has ever signed in to it: the accounts of an import.
-async fn tell(call: &Call, providers: &[IdentityProvider], identity: &Identity) -> Result<(), AdminError> {
-    if !call.app.store.authenticators(call.id(), &identity.user).await?.set.has_signed_in {
-        return Ok(());
+/// Who is told of a new way into the account: its user, unless nobody has ever signed in to it. Those are the accounts of an import.
+/// It is looked up before anything is written, so that a line that fails is told when it is sent again.
+async fn who_is_told(call: &Call, user: &UserId) -> Result<Option<Arc<User>>, AdminError> {
+    let set = call.app.store.authenticators(call.id(), user).await?.set;
+    match set.has_signed_in || !set.is_empty() {
+        true => Ok(call.app.store.user(call.id(), user).await?),
+        false => Ok(None),
     }
-    let own = providers.iter().find(|own| own.key == identity.provider);
-    if let (Some(own), Some(user)) = (own, call.app.store.user(call.id(), &identity.user).await?) {
-        news::tell(call, &user, Message::ProviderConnected { name: own.name.clone(), at: call.now() }).await;
-    }
-    Ok(())
 }
 
 fn read(

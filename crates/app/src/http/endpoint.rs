@@ -169,7 +169,7 @@ pub struct Call {
     pub durable: Durable,
     /// The requesting client, as soon as it is known: for CORS, metrics and the error page.
     pub client: Option<Arc<Client>>,
-    /// Whether it must be completed now; `None` but for pages of the sign-in and forms of all pages.
+    /// Whether it must be completed now; `None` but for pages of signing in and out, and forms of all pages.
     must_complete: Option<Arc<AtomicBool>>,
 }
 
@@ -187,9 +187,9 @@ impl Endpoint {
             form: Bytes::new(),
             in_flight: None,
         };
-        // Another provider sends people back to a sign-in page by GET.
-        let is_of_sign_in = received.is_post() || self.label == telemetry::Endpoint::Login;
-        let may_change = self.failures == Failures::Page && is_of_sign_in;
+        // Another provider sends people back to a sign-in page by GET, and applications send them to sign out.
+        let is_of_session = matches!(self.label, telemetry::Endpoint::Login | telemetry::Endpoint::Logout);
+        let may_change = self.failures == Failures::Page && (received.is_post() || is_of_session);
         let must_complete = may_change.then(Arc::<AtomicBool>::default);
         let completing = must_complete.clone().map(|flag| (context.app.clone(), flag));
         let durable = Durable::already();
@@ -306,8 +306,8 @@ impl Call {
     }
 
     /// From now on the request is handled to its end even if the browser gives it up, as it does when a button is pressed again. To be
-    /// called before what counts once is used up, and before the first write that a record or mail follows. It counts for pages of the
-    /// sign-in and for forms of all pages.
+    /// called before what counts once is used up, and before the first write that a record or mail follows. It counts for pages of
+    /// signing in and out, and for forms of all pages.
     pub fn must_complete(&self) {
         self.set_must_complete(true);
     }

@@ -65,6 +65,8 @@ async fn change(
     let typed = |name| params.get(name).map(|text| SecretString::new(text.unwrap_or_default().to_owned()));
     let (present, new, again) = (typed("present")?, typed("new")?, typed("again")?);
     let context = call.context.clone();
+    // Nobody needs the hashes of who has gone.
+    call.may_be_given_up();
     if params.get("state")? != Some(&*state(&context, hash)) {
         return Ok(sent_again((&context, &call.received), person, hash, new).await);
     }
@@ -78,7 +80,9 @@ async fn change(
     }
     let (app, issuer) = (&context.app, &context.issuer);
     let fairness = app.passwords.fairness_key(&issuer.id, person.login_name(), context.remote);
+    let typed_again = SecretString::new(new.expose().to_owned());
     let Ok(made) = app.passwords.hash_anew(fairness, new).await else { return Ok(Err(AccountNotice::Busy)) };
+    call.must_complete();
     // Only if it still is the password that was typed: an administrator may have set another one meanwhile, against
     // somebody who has this session.
     let is_set = match hash {
@@ -86,7 +90,9 @@ async fn change(
         None => app.store.set_password(&issuer.id, &person.user.id, Some(made)).await?,
     };
     if !is_set {
-        return Ok(Err(AccountNotice::ChangedMeanwhile));
+        call.may_be_given_up();
+        let now = person.hash(&context).await?;
+        return Ok(sent_again((&context, &call.received), person, now.as_ref(), typed_again).await);
     }
     let detail = by_themselves(json!({ "password": "set", "changes": { "password": "changed" } }));
     context.audit_change(Event::UserUpdated, &person.user.id, None, detail);

@@ -48,10 +48,13 @@ pub(in super::super) async fn callback(call: &mut Call) -> Result<Response, Fail
         return lost(call, Reason::IdentityProviderState).await;
     };
     match verified(&context, &provider, &params, &state).await? {
-        Ok(upstream) => match state.use_up(&context, text, &mut call.durable).await? {
-            true => go_on(call, &provider, state, &upstream).await,
-            false => lost(call, Reason::IdentityProviderState).await,
-        },
+        Ok(upstream) => {
+            call.must_complete();
+            match state.use_up(&context, text, &mut call.durable).await? {
+                true => go_on(call, &provider, state, &upstream).await,
+                false => lost(call, Reason::IdentityProviderState).await,
+            }
+        }
         Err((refusal, error)) => again(call, state, refusal, error).await,
     }
 }

@@ -7,7 +7,7 @@ use http::{HeaderValue, StatusCode, header};
 use serde_json::json;
 use symbolon_crypto::secret::SecretString;
 use symbolon_mail::{Mail, Message};
-use symbolon_pages::{Notice, RecoveryError, ResetPasswordPage, SecondFactorError};
+use symbolon_pages::{LoginError, Notice, RecoveryError, ResetPasswordPage, SecondFactorError};
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::UserId;
 use symbolon_protocol::params::Params;
@@ -87,7 +87,7 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
     let form = call.received.form.clone();
     let params = Params::parse(&form)?;
     let context = call.context.clone();
-    let Some(link) = open(&context, &params).await? else { return repeated(call, &params).await };
+    let Some(link) = open(&context, &params).await? else { return repeated(call, &params, None).await };
     let browser = Browser::of_or_new(&call.received.headers, &context.issuer, &*context.app.random);
     let is_known = browser.accepts(&context.issuer, link.contents.form(), params.get("csrf_token")?);
     if !(is_known && call.received.is_from_own_page(&context.issuer)) {
@@ -96,21 +96,9 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
     }
     let password = SecretString::new(params.get("password")?.unwrap_or_default().to_owned());
     let code = params.get("code")?.unwrap_or_default();
-    call.must_complete();
-    let set = attempt((&context, &call.received), &link, password, code).await?;
-    if set != Ok(true) {
-        call.may_be_given_up();
-    }
-    match set {
-        Ok(true) => {}
-        Ok(false) if was_set_by_first((&context, &call.received), &link.contents, &params).await? => {
-            return done(call, &link.contents);
-        }
-        // The code was used for something else, and the link still works.
-        Ok(false) if link.needs_code && open(&context, &params).await?.is_some() => {
-            return page(call, &link, Some(RecoveryError::Code));
-        }
-        Ok(false) => return over(call),
+    match attempt(call, &link, password, code).await? {
+        Ok(Attempt::Set) => {}
+        Ok(unset) => return repeated(call, &params, Some((&link, unset))).await,
         Err(error) => return page(call, &link, Some(error)),
     }
     let mail = Mail {
@@ -130,13 +118,20 @@ fn done(call: &Call, contents: &SealedLink) -> Result<Response, Failure> {
     notice((&call.context, call.language()), StatusCode::OK, Notice::PasswordReset, Some(to))
 }
 
-/// The answer to a form whose link does not work any more: the one of the form that used it up, if that one was the same.
-async fn repeated(call: &mut Call, params: &Params<'_>) -> Result<Response, Failure> {
-    let link = params.get("link")?.and_then(|sealed| SealedLink::open(&call.context.issuer, sealed));
-    match link {
-        Some(link) if was_set_by_first((&call.context, &call.received), &link, params).await? => {
-            done(call, &link)
-        }
+/// The answer to a form that sets no password: that of the form that did, if it was the same. `still`: the link that works nevertheless,
+/// and what the attempt came to.
+async fn repeated(
+    call: &mut Call,
+    params: &Params<'_>,
+    still: Option<(&LiveLink, Attempt)>,
+) -> Result<Response, Failure> {
+    let sealed = params.get("link")?.and_then(|sealed| SealedLink::open(&call.context.issuer, sealed));
+    let Some(link) = sealed else { return over(call) };
+    if was_set_by_first((&call.context, &call.received), &link, params).await? {
+        return done(call, &link);
+    }
+    match still {
+        Some((live, Attempt::CodeUsed)) => page(call, live, Some(RecoveryError::Code)),
         _ => over(call),
     }
 }
@@ -159,7 +154,14 @@ async fn was_set_by_first(
     let password = SecretString::new(params.get("password")?.unwrap_or_default().to_owned());
     let from = &known_browser::origin(context, received, username);
     let attempt = PasswordAttempt { context, client: None, username, password: &password, from };
-    Ok(attempt.check().await?.is_ok_and(|verified| verified.user.id == user.id))
+    match attempt.check().await? {
+        Ok(verified) => Ok(verified.user.id == user.id),
+        Err(LoginError::TooManyAttempts { retry_after_seconds }) => {
+            Err(Limited { retry_after_seconds }.into())
+        }
+        Err(LoginError::Busy) => Err(Failure::Unavailable { retry_after: 1 }),
+        Err(_) => Ok(false),
+    }
 }
 
 /// Whose password it was, once it is another one than when the link was sent.
@@ -185,13 +187,25 @@ async fn password_hash(context: &Context, id: &UserId) -> Result<Option<Password
     Ok(found.into_iter().next().flatten())
 }
 
-/// Sets the password, once; false if the link was used, or overtaken, meanwhile. On return everything is durable.
+/// What an attempt came to.
+#[derive(Clone, Copy)]
+enum Attempt {
+    /// The password is set.
+    Set,
+    /// The link was used, or overtaken, meanwhile.
+    LinkUsed,
+    /// The code is one that the generator shows, and was used before.
+    CodeUsed,
+}
+
+/// Sets the password, once. On return everything is durable.
 async fn attempt(
-    (context, received): (&Context, &Received),
+    call: &mut Call,
     link: &LiveLink,
     password: SecretString,
     code: &str,
-) -> Result<Result<bool, RecoveryError>, Failure> {
+) -> Result<Result<Attempt, RecoveryError>, Failure> {
+    let context = &call.context.clone();
     let Context { app, issuer, remote, .. } = context;
     match chosen_password::fault(context, &password, &link.user).await {
         Ok(None) => {}
@@ -199,7 +213,7 @@ async fn attempt(
         Err(Busy { .. }) => return Ok(Err(RecoveryError::Busy)),
     }
     let name = link.user.email.clone().unwrap_or_default();
-    let from = known_browser::origin(context, received, &name);
+    let from = known_browser::origin(context, &call.received, &name);
     let _in_flight = match app.rate_limits.begin_login(&issuer.id, &name, from, app.now()) {
         Ok(in_flight) => in_flight,
         Err(Limited { retry_after_seconds }) => {
@@ -210,25 +224,29 @@ async fn attempt(
     let Ok(hash) = app.passwords.hash_anew(fairness, password).await else {
         return Ok(Err(RecoveryError::Busy));
     };
+    call.must_complete();
     if link.needs_code
         && let Err(error) = use_code(context, &link.user.id, code, None).await?
     {
+        call.may_be_given_up();
         return Ok(Err(match error {
             SecondFactorError::TooManyAttempts { retry_after_seconds } => {
                 RecoveryError::TooManyAttempts { retry_after_seconds }
             }
             // Used, by the same form that was sent before: the link is used as well, or will be in a moment.
             SecondFactorError::Wrong if is_current_code(context, &link.user.id, code).await? => {
-                return Ok(Ok(false));
+                return Ok(Ok(Attempt::CodeUsed));
             }
             SecondFactorError::Wrong | SecondFactorError::PasskeyRefused => RecoveryError::Code,
         }));
     }
     let (mark, until) = (link.contents.link.use_mark(), link.contents.link.expires_at());
-    match use_once((app, issuer), MARK, &mark, until).await?.told().await? {
-        true => set(context, &link.user, link.hash.as_ref(), hash).await.map(Ok),
-        false => Ok(Ok(false)),
+    let is_set = use_once((app, issuer), MARK, &mark, until).await?.told().await?
+        && set(context, &link.user, link.hash.as_ref(), hash).await?;
+    if !is_set {
+        call.may_be_given_up();
     }
+    Ok(Ok(if is_set { Attempt::Set } else { Attempt::LinkUsed }))
 }
 
 /// Replaces the password that the link was opened for, and ends everything that is signed in.

@@ -50,12 +50,13 @@ pub(super) enum NotOpened {
 /// # Errors
 /// [`Failure`]: the store is out of reach.
 pub(super) async fn open(
-    context: &Context,
+    call: &mut Call,
     pending: &PendingRegistration,
     (applicant, language): (&Applicant, Language),
     password: Option<SecretString>,
 ) -> Result<Result<Arc<User>, NotOpened>, Failure> {
-    let Context { app, issuer, remote, .. } = context;
+    let context = call.context.clone();
+    let Context { app, issuer, remote, .. } = &context;
     let hash = match password {
         Some(password) => {
             let fairness = app.passwords.fairness_key(&issuer.id, &applicant.email, *remote);
@@ -66,7 +67,12 @@ pub(super) async fn open(
         }
         None => None,
     };
-    create(context, pending, (applicant, language), hash).await
+    call.must_complete();
+    let opened = create(&context, pending, (applicant, language), hash).await?;
+    if opened.is_err() {
+        call.may_be_given_up();
+    }
+    Ok(opened)
 }
 
 /// Uses code and invitation up, and creates the user. The marks come first: a crash between the two fails closed.
@@ -212,6 +218,9 @@ pub(super) async fn opened_before(
     email: &str,
 ) -> Result<Option<Response>, Failure> {
     let Context { app, issuer, .. } = &call.context;
+    if interaction.pending.invitation.as_ref().is_some_and(|invitation| !invitation.is_live(app.now())) {
+        return Ok(None);
+    }
     let mut looks = Looks::begin();
     let user = loop {
         let found = app.store.user_by_login(&issuer.id, email).await?.map(|(user, _)| user);
@@ -226,7 +235,6 @@ pub(super) async fn opened_before(
     if !user.may_sign_in() {
         return Ok(None);
     }
-    call.may_be_given_up();
     if let Some(answer) = to_second_factor(call, interaction, &user).await? {
         return Ok(Some(answer));
     }

@@ -100,8 +100,7 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
         return page((&call.context, &call.received), &interaction, Some(error)).await;
     }
     let whose = (&applicant, interaction.language);
-    call.must_complete();
-    match account::open(&call.context, &interaction.pending, whose, password).await? {
+    match account::open(call, &interaction.pending, whose, password).await? {
         Ok(user) => account::sign_in(call, interaction, &user).await,
         Err(NotOpened::Busy) => {
             page((&call.context, &call.received), &interaction, Some(MailedCodeError::Busy)).await

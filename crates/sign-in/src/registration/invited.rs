@@ -30,8 +30,7 @@ pub(super) async fn submit(
         }
     };
     let whose = (&applicant, interaction.language);
-    call.must_complete();
-    match account::open(&call.context, &interaction.pending, whose, password).await? {
+    match account::open(call, &interaction.pending, whose, password).await? {
         Ok(user) => account::sign_in(call, interaction, &user).await,
         Err(NotOpened::Busy) => {
             apply::page((&call.context, &call.received), &interaction, typed, Some(RegisterError::Busy)).await

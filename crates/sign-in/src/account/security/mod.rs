@@ -66,6 +66,7 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
         remove_passkey(call, &person, id).await?
     } else if let Some(id) = params.get("connect")? {
         let at = (&person.browser, &*person.session);
+        call.may_be_given_up();
         match identity_provider::connect(&call.context, at, id).await? {
             Ok(answer) => return Ok(answer),
             Err(notice) => Err(notice),

@@ -229,11 +229,13 @@ impl MailedSecret {
     }
 
     pub(in crate::drill) fn as_of(&self, at: Moment) -> Option<Self> {
+        let accepted = self.accepted.and_then(|span| span.as_of(at)).filter(|span| span.acked.is_some());
         Some(Self {
             asked: self.asked.as_of(at).filter(|span| span.acked.is_some())?,
             arrived: self.arrived.clone().filter(|(arrived, _)| *arrived <= at),
             uses: self.uses.iter().filter_map(|span| span.as_of(at)).collect(),
-            accepted: self.accepted.and_then(|span| span.as_of(at)).filter(|span| span.acked.is_some()),
+            session: self.session.clone().filter(|_| accepted.is_some()),
+            accepted,
             ..self.clone()
         })
     }

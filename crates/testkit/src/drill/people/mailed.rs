@@ -11,14 +11,12 @@ use super::visit::{Form, Visit};
 use crate::drill::actor::{Actor, Done, told};
 use crate::drill::inbox::{MailCopy, Manner};
 use crate::drill::ledger::{Fate, Span};
-use crate::drill::{Dice, NoAnswer, unix_micros};
+use crate::drill::{COOKIE, Dice, NoAnswer, unix_micros};
 
 const FORGOT: &str = "/forgot-password";
 const RESET: &str = "/reset-password";
 const REGISTER: &str = "/register";
 const CONFIRM: &str = "/register/confirm";
-/// The cookie of a session, on http.
-const SESSION: &str = "symbolon_session";
 
 fn new_address() -> String {
     format!("{}@drill.example", random::base64url::<12>(&SystemRandom))
@@ -147,11 +145,12 @@ impl Actor<'_> {
             MailedKind::RecoveryLink => self.follow_recovery_link(&mut visit, &secret)?,
             MailedKind::RegistrationCode => self.confirm_registration(&mut visit, &page, &secret)?,
         };
-        let session = visit.cookie(SESSION);
+        let session = visit.cookie(COOKIE);
         let mailed = &mut self.ledger.mailed[index];
         let is_first_again = session.is_some() && mailed.session == session;
-        let accepted = accepted.map(|accepted| accepted && !is_first_again);
-        if kind == MailedKind::RegistrationCode && accepted == Some(true) {
+        let is_registration = kind == MailedKind::RegistrationCode;
+        let accepted = accepted.map(|accepted| accepted && !(is_registration && is_first_again));
+        if is_registration && accepted == Some(true) {
             mailed.session = session;
         }
         if let Some(accepted) = accepted {

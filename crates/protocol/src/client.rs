@@ -144,7 +144,7 @@ pub struct LogoutUris {
     pub frontchannel_logout_session_required: bool,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls `skip_serializing_if` with a reference")]
 fn is_false(value: &bool) -> bool {
     !value
 }

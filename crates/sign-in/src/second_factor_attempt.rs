@@ -1,6 +1,7 @@
 //! Checking a second factor, and beginning the session that it completes.
 
 use axum::response::Response;
+use symbolon_crypto::digest;
 use symbolon_crypto::secret::SecretBytes;
 use symbolon_pages::SecondFactorError;
 use symbolon_protocol::authenticator::AuthenticatorSet;
@@ -273,4 +274,14 @@ pub(super) fn seal_secret(
 pub(super) fn open_secret(issuer: &IssuerState, user: &UserId, sealed: &str) -> Option<TotpSecret> {
     let opened: SecretBytes = issuer.interactions.open(&format!("{SEALED_SECRET} {user}"), sealed).ok()?;
     Some(TotpSecret::from_bytes(opened))
+}
+
+/// Whether a user's enrolled generator has this secret: the form that set it up was sent before.
+pub(super) fn is_of_generator(
+    issuer: &IssuerState,
+    user: &UserId,
+    (set, secret): (&AuthenticatorSet, &TotpSecret),
+) -> bool {
+    let own = set.totp.as_ref().and_then(|totp| open_secret(issuer, user, &totp.secret));
+    own.is_some_and(|own| digest::constant_time_eq(own.expose(), secret.expose()))
 }

@@ -1,14 +1,12 @@
 //! Setting up a generator of one-time passwords on the way through a sign-in that requires a second factor.
 
 use axum::response::Response;
-use symbolon_crypto::digest;
 use symbolon_crypto::secret::SecretString;
 use symbolon_mail::Message;
 use symbolon_pages::{RecoveryCodesPage, SecondFactorError};
 use symbolon_protocol::authenticator::{AuthenticatorSet, Totp};
 use symbolon_protocol::authorize::AnotherAccount;
 use symbolon_protocol::event::Event;
-use symbolon_protocol::id::UserId;
 use symbolon_protocol::sign_in::totp::TotpSecret;
 use symbolon_protocol::sign_in::{Factor, recovery_code};
 use symbolon_store::port::AuthenticatorUpdate;
@@ -16,12 +14,11 @@ use symbolon_store::port::AuthenticatorUpdate;
 use crate::interaction::{Interaction, PendingAuthorization, address};
 use crate::login_page::{self, append};
 use crate::requesting_client::Asking;
-use crate::second_factor_attempt::{Attempt, again, open_secret, seal_secret};
+use crate::second_factor_attempt::{Attempt, again, is_of_generator, seal_secret};
 use crate::session_begin::Begun;
 use crate::signed_in::signed_in;
 use crate::{credential_news, sent_twice, upstream_logout};
 use symbolon_app::http::{Call, Context, Failure, Policy, Received, html};
-use symbolon_app::issuer::IssuerState;
 
 /// How often recovery codes are drawn anew where other changes come first.
 const TRIES: usize = 3;
@@ -76,16 +73,6 @@ pub(super) async fn submit(
         Some(begun) => show(&call.received, interaction, (attempt, asking), (begun, codes)),
         None => begin_again(context, asking, interaction),
     }
-}
-
-/// Whether the enrolled generator has this secret.
-fn is_of_generator(
-    issuer: &IssuerState,
-    user: &UserId,
-    (set, secret): (&AuthenticatorSet, &TotpSecret),
-) -> bool {
-    let own = set.totp.as_ref().and_then(|totp| open_secret(issuer, user, &totp.secret));
-    own.is_some_and(|own| digest::constant_time_eq(own.expose(), secret.expose()))
 }
 
 /// The answer to a form that was sent before: the recovery codes in the first answer were perhaps never seen, so others take

@@ -5,7 +5,6 @@
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use symbolon_crypto::digest;
 use symbolon_crypto::encoding;
 use symbolon_crypto::secret::SecretBytes;
 use symbolon_mail::Message;
@@ -23,7 +22,7 @@ use super::change::change;
 use super::{PLACE, audit, recovery_codes_page, tell};
 use crate::account::{Person, Visitor, done, form, status, visitor};
 use crate::login_page::append;
-use crate::second_factor_attempt::{open_secret, seal_secret};
+use crate::second_factor_attempt::{is_of_generator, seal_secret};
 use crate::session_begin;
 use crate::sign_in_goal::Freshness;
 use symbolon_app::http::csrf::INTERACTION_LIVES;
@@ -101,8 +100,7 @@ pub(in super::super::super) async fn submit(call: &mut Call) -> Result<Response,
     let Some(secret) = Setup::open(&context, &person, sealed) else {
         return page(&context, &person, None, Some(AccountNotice::Expired));
     };
-    let own = enrolled.totp.as_ref().and_then(|totp| open_secret(issuer, &person.user.id, &totp.secret));
-    if own.is_some_and(|own| digest::constant_time_eq(own.expose(), secret.expose())) {
+    if is_of_generator(issuer, &person.user.id, (&enrolled, &secret)) {
         // The form was sent twice.
         return Ok(done(call, PLACE, &AccountNotice::GeneratorSet));
     }

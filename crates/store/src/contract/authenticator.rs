@@ -13,7 +13,7 @@ use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
 use super::sample::{MINUTE, user};
-use super::{BackEnd, RECORD_ROUNDS, Scene, race_record_for_one};
+use super::{BackEnd, Scene, race_record_for_one, record_rounds};
 use crate::Store;
 use crate::port::{AuthenticatorUpdate, Created, Enrolled};
 
@@ -135,7 +135,7 @@ async fn are_bounded(back_end: &dyn BackEnd) {
 async fn a_code_is_used_by_one_racer(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "authenticator-race").await;
     let mut seen = Vec::new();
-    for round in 0..RECORD_ROUNDS {
+    for round in 0..record_rounds() {
         let user = user(&format!("ann-{round}"), None, scene.now);
         scene.store.create_user(&scene.issuer, user.clone(), None).await.unwrap();
         if round % 2 == 1 {

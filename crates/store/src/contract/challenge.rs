@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::sample::MINUTE;
-use super::{BackEnd, ROUNDS, Scene, race_for_one};
+use super::{BackEnd, Scene, race_for_one, rounds};
 use crate::shard::ShardKind;
 
 pub async fn all(back_end: &dyn BackEnd) {
@@ -66,7 +66,7 @@ async fn is_replaced_while_it_is_there(back_end: &dyn BackEnd) {
 
 async fn is_taken_by_one_racer(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "challenge-race").await;
-    let ids: Vec<String> = (0..ROUNDS).map(|_| draw(&scene)).collect();
+    let ids: Vec<String> = (0..rounds()).map(|_| draw(&scene)).collect();
     for id in &ids {
         let value = Arc::from(*b"state");
         scene.store.keep_challenge(&scene.issuer, id, value, scene.now + MINUTE).await.unwrap();
@@ -82,7 +82,7 @@ async fn is_taken_by_one_racer(back_end: &dyn BackEnd) {
 /// Half of the racers read the challenge and write it back, as a second submission of a page does.
 async fn is_not_brought_back_by_racers(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "challenge-comeback").await;
-    let ids: Vec<String> = (0..ROUNDS).map(|_| draw(&scene)).collect();
+    let ids: Vec<String> = (0..rounds()).map(|_| draw(&scene)).collect();
     for id in &ids {
         let value = Arc::from(*b"state");
         scene.store.keep_challenge(&scene.issuer, id, value, scene.now + MINUTE).await.unwrap();

@@ -201,7 +201,7 @@ async fn is_created_by_one_racer(back_end: &dyn BackEnd) {
 async fn is_changed_by_one_racer(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "client-update-race").await;
     let clients =
-        (0..super::RECORD_ROUNDS).map(|round| client(&format!("client-{round}"), scene.now)).collect();
+        (0..super::record_rounds()).map(|round| client(&format!("client-{round}"), scene.now)).collect();
     scene.store.create_clients(&scene.issuer, clients).await.unwrap();
     race_record_for_one("update_client", |round, racer| {
         let (store, issuer, now) = (Arc::clone(&scene.store), scene.issuer.clone(), scene.now);

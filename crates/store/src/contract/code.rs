@@ -7,7 +7,7 @@ use symbolon_protocol::code::AuthorizationCode;
 use symbolon_protocol::time::KEPT_AFTER_END;
 
 use super::sample::{MINUTE, code_grant, redeem};
-use super::{BackEnd, ROUNDS, Scene, race_for_one};
+use super::{BackEnd, Scene, race_for_one, rounds};
 use crate::Store;
 use crate::port::Redemption;
 use crate::shard::ShardKind;
@@ -76,7 +76,7 @@ fn never_kept(store: &dyn Store, kept: &AuthorizationCode, random: &dyn Random) 
 async fn is_redeemed_by_one_racer(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "code-race").await;
     let mut codes = Vec::new();
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let code = code_grant(&scene, "user");
         let code = scene.store.keep_code(&scene.issuer, code, scene.now, &scene.random).await.unwrap();
         codes.push(scene.store.code(&scene.issuer, &code, scene.now).await.unwrap().unwrap().at);

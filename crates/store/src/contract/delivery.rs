@@ -329,7 +329,7 @@ async fn is_shared_out_among_racers(back_end: &dyn BackEnd) {
 async fn is_finished_by_one_racer(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "delivery-finish").await;
     let Scene { store, issuer, now, .. } = &scene;
-    for round in 0..super::RECORD_ROUNDS {
+    for round in 0..super::record_rounds() {
         queue(&**store, issuer, mail(&format!("r-{round}"), *now)).await;
     }
     race_record_for_one("finish_delivery", |round, _| {

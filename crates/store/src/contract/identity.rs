@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 
 use super::authenticator::full;
 use super::sample::{MINUTE, user};
-use super::{BackEnd, RECORD_ROUNDS, Scene, race_record_for_one};
+use super::{BackEnd, Scene, race_record_for_one, record_rounds};
 use crate::Store;
 use crate::port::{AuthenticatorUpdate, Created, IdentityCreation, IdentityLink, IdentityUnlink};
 
@@ -189,7 +189,7 @@ async fn are_connected_by_one_racer(back_end: &dyn BackEnd) {
         let user = UserId::trusted(format!("u{racer}"));
         connected += scene.store.identities_of(&scene.issuer, &user).await.unwrap().len();
     }
-    assert_eq!(connected, RECORD_ROUNDS);
+    assert_eq!(connected, record_rounds());
 }
 
 /// The same person arrives many times at once and has no account: one is made.
@@ -205,7 +205,7 @@ async fn make_one_user_in_a_race(back_end: &dyn BackEnd) {
     })
     .await;
     let users = scene.store.list_users(&scene.issuer, &Default::default(), &super::sample::page(1, 1)).await;
-    assert_eq!(users.unwrap().total, RECORD_ROUNDS as u64, "nobody is left without an identity");
+    assert_eq!(users.unwrap().total, record_rounds() as u64, "nobody is left without an identity");
 }
 
 /// Identities are connected while their user is deleted: nothing may be left for a later user of the same id.
@@ -314,7 +314,7 @@ async fn put(
 /// Many requests take the last two identities of a user away at once: one of the two goes.
 async fn of_the_last_two_one_goes_in_a_race(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "identity-last-race").await;
-    for round in 0..RECORD_ROUNDS {
+    for round in 0..record_rounds() {
         connected(&scene, &format!("u{round}"), &["p", "q"]).await;
     }
     race_record_for_one("unlink_identity", |round, racer| {
@@ -327,7 +327,7 @@ async fn of_the_last_two_one_goes_in_a_race(back_end: &dyn BackEnd) {
         }
     })
     .await;
-    for round in 0..RECORD_ROUNDS {
+    for round in 0..record_rounds() {
         let user = UserId::trusted(format!("u{round}"));
         assert_eq!(scene.store.identities_of(&scene.issuer, &user).await.unwrap().len(), 1, "{user}");
     }
@@ -337,7 +337,7 @@ async fn of_the_last_two_one_goes_in_a_race(back_end: &dyn BackEnd) {
 async fn go_or_the_last_passkey_does_in_a_race(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "identity-passkey-race").await;
     let passkeys = full(scene.now);
-    for round in 0..RECORD_ROUNDS {
+    for round in 0..record_rounds() {
         let user = connected(&scene, &format!("u{round}"), &["p"]).await;
         let written = put(&*scene.store, &scene.issuer, &user, &passkeys).await;
         assert_eq!(written, AuthenticatorUpdate::Written);

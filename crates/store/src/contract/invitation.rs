@@ -123,7 +123,7 @@ async fn is_one_of_so_many(back_end: &dyn BackEnd) {
 async fn is_used_by_one_racer(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "invitation-race").await;
     let Scene { store, issuer, now, .. } = &scene;
-    for round in 0..super::RECORD_ROUNDS {
+    for round in 0..super::record_rounds() {
         keep(&scene, invitation(&format!("i{round}"), *now)).await;
     }
     race_record_for_one("uses of an invitation", |round, _| {
@@ -137,7 +137,7 @@ async fn is_used_by_one_racer(back_end: &dyn BackEnd) {
 async fn is_used_or_withdrawn_in_a_race(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "invitation-withdrawal-race").await;
     let Scene { store, issuer, now, .. } = &scene;
-    for round in 0..super::RECORD_ROUNDS {
+    for round in 0..super::record_rounds() {
         keep(&scene, invitation(&format!("i{round}"), *now)).await;
     }
     race_record_for_one("uses and withdrawals of an invitation", |round, racer| {

@@ -9,7 +9,7 @@ use symbolon_protocol::key::KeyState;
 use symbolon_protocol::settings::IssuerSettings;
 
 use super::sample::{client, issuer, key, user};
-use super::{BackEnd, RECORD_ROUNDS, Scene, race_record_for_one};
+use super::{BackEnd, Scene, race_record_for_one, record_rounds};
 use crate::StoreError;
 use crate::port::{Changed, Created, SettingsUpdate};
 
@@ -107,7 +107,7 @@ async fn tells_of_changes(back_end: &dyn BackEnd) {
 
 async fn keys_and_settings_change_for_one_racer(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "issuer-race").await;
-    for round in 0..RECORD_ROUNDS {
+    for round in 0..record_rounds() {
         let created = scene.store.create_issuer(issuer(&format!("i-{round}"), scene.now), settings(0));
         assert_eq!(created.await.unwrap(), Created::Created);
     }

@@ -3,7 +3,7 @@
 //! A back-end implements [`BackEnd`] in its tests and invokes [`contract_tests!`](crate::contract_tests), which makes
 //! one test for every kind. Every test opens a store of its own, and panics if the back-end breaks the contract.
 //!
-//! One-time operations are raced by [`RACERS`] tasks in [`ROUNDS`] rounds, records in [`RECORD_ROUNDS`], many rounds at a
+//! One-time operations are raced by [`RACERS`] tasks in [`rounds`] rounds, records in [`record_rounds`], many rounds at a
 //! time, so that a group commit serves them together: exactly one racer of a round may win.
 
 #![allow(
@@ -59,11 +59,21 @@ use crate::{Outcome, Store, StoreError};
 /// Tasks that race in one round.
 pub const RACERS: usize = 64;
 
-/// Rounds of a race for what is used once or rotated.
-pub const ROUNDS: usize = 1_000;
+/// Rounds of a race for what is used once or rotated: 200, or times as many as `SYMBOLON_RACE_TIMES` says.
+pub fn rounds() -> usize {
+    200 * race_times()
+}
 
-/// Rounds of a race for what administrators write, each attempt of which is a transaction.
-pub const RECORD_ROUNDS: usize = 200;
+/// Rounds of a race for what administrators write, each attempt of which is a transaction: 50, or times as many as
+/// `SYMBOLON_RACE_TIMES` says.
+pub fn record_rounds() -> usize {
+    50 * race_times()
+}
+
+fn race_times() -> usize {
+    std::env::var("SYMBOLON_RACE_TIMES")
+        .map_or(1, |times| times.parse().expect("SYMBOLON_RACE_TIMES is a number"))
+}
 
 /// Rounds that run at the same time.
 const ROUNDS_AT_ONCE: usize = 50;
@@ -147,14 +157,14 @@ pub(crate) async fn told<T>(outcome: Result<Outcome<T>, StoreError>) -> T {
     outcome.expect("the store works").told().await.expect("durable")
 }
 
-/// Lets [`RACERS`] tasks start `attempt(round, racer)` together, in [`ROUNDS`] rounds; returns the outcomes of each
+/// Lets [`RACERS`] tasks start `attempt(round, racer)` together, in [`rounds`] rounds; returns the outcomes of each
 /// round.
 pub(crate) async fn race<T, F>(attempt: impl Fn(usize, usize) -> F) -> Vec<Vec<T>>
 where
     T: Send + 'static,
     F: Future<Output = T> + Send + 'static,
 {
-    race_in(ROUNDS, attempt).await
+    race_in(rounds(), attempt).await
 }
 
 async fn race_in<T, F>(rounds: usize, attempt: impl Fn(usize, usize) -> F) -> Vec<Vec<T>>
@@ -191,12 +201,12 @@ where
     has_one_winner(what, race(attempt).await);
 }
 
-/// Like [`race_for_one`], for a record that administrators write: in [`RECORD_ROUNDS`] rounds.
+/// Like [`race_for_one`], for a record that administrators write: in [`record_rounds`] rounds.
 pub(crate) async fn race_record_for_one<F>(what: &str, attempt: impl Fn(usize, usize) -> F)
 where
     F: Future<Output = bool> + Send + 'static,
 {
-    has_one_winner(what, race_in(RECORD_ROUNDS, attempt).await);
+    has_one_winner(what, race_in(record_rounds(), attempt).await);
 }
 
 fn has_one_winner(what: &str, rounds: Vec<Vec<bool>>) {

@@ -10,7 +10,7 @@ use symbolon_protocol::revocation::Tombstone;
 use symbolon_protocol::time::Timestamp;
 
 use super::sample::{HOUR, MINUTE, family, lineage_of, rotation};
-use super::{BackEnd, ROUNDS, Scene, race, race_for_one, told};
+use super::{BackEnd, Scene, race, race_for_one, rounds, told};
 use crate::port::Created;
 use crate::shard::ShardKind;
 use crate::{Store, StoreError};
@@ -141,7 +141,7 @@ async fn begins_for_one_racer(back_end: &dyn BackEnd) {
         0 => draw(&scene),
         _ => registered(&scene, &format!("registered-{round}")),
     };
-    let ids: Vec<FamilyId> = (0..ROUNDS).map(id).collect();
+    let ids: Vec<FamilyId> = (0..rounds()).map(id).collect();
     let begun = family(&scene, "user");
     race_for_one("begin_family", |round, _| {
         let (store, issuer, id) = (Arc::clone(&scene.store), scene.issuer.clone(), ids[round].clone());
@@ -153,7 +153,7 @@ async fn begins_for_one_racer(back_end: &dyn BackEnd) {
 
 async fn is_rotated_by_one_racer(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "family-rotate-race").await;
-    let families: Vec<_> = (0..ROUNDS).map(|_| (draw(&scene), family(&scene, "user"))).collect();
+    let families: Vec<_> = (0..rounds()).map(|_| (draw(&scene), family(&scene, "user"))).collect();
     told(scene.store.begin_families(&scene.issuer, families.clone()).await).await;
     let rounds = race(|round, _| {
         let (store, issuer, id) = (Arc::clone(&scene.store), scene.issuer.clone(), families[round].0.clone());
@@ -183,7 +183,7 @@ async fn is_rotated_by_one_racer(back_end: &dyn BackEnd) {
 /// family.
 async fn has_never_two_live_branches(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "family-branch-race").await;
-    let families: Vec<_> = (0..ROUNDS).map(|_| (draw(&scene), family(&scene, "user"))).collect();
+    let families: Vec<_> = (0..rounds()).map(|_| (draw(&scene), family(&scene, "user"))).collect();
     told(scene.store.begin_families(&scene.issuer, families.clone()).await).await;
     let rounds = race(|round, racer| {
         let (store, issuer, id) = (Arc::clone(&scene.store), scene.issuer.clone(), families[round].0.clone());
@@ -209,7 +209,7 @@ async fn has_never_two_live_branches(back_end: &dyn BackEnd) {
 
 async fn is_ended_by_one_racer(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "family-end-race").await;
-    let families: Vec<_> = (0..ROUNDS).map(|_| (draw(&scene), family(&scene, "user"))).collect();
+    let families: Vec<_> = (0..rounds()).map(|_| (draw(&scene), family(&scene, "user"))).collect();
     told(scene.store.begin_families(&scene.issuer, families.clone()).await).await;
     race_for_one("end_family", |round, racer| {
         let (store, issuer, id) = (Arc::clone(&scene.store), scene.issuer.clone(), families[round].0.clone());

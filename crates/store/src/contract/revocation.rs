@@ -9,7 +9,7 @@ use symbolon_protocol::revocation::{Target, Tombstone};
 use symbolon_protocol::time::KEPT_AFTER_END;
 
 use super::sample::{HOUR, MINUTE, bare_lineage, lineage_of};
-use super::{BackEnd, ROUNDS, Scene, race, told};
+use super::{BackEnd, Scene, race, rounds, told};
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 
@@ -176,7 +176,7 @@ async fn is_kept_until_nothing_needs_it(back_end: &dyn BackEnd) {
 /// Once `revoke` has returned, no look-up misses the tombstone.
 async fn is_seen_at_once(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "revocation-race").await;
-    let grants: Vec<GrantId> = (0..ROUNDS)
+    let grants: Vec<GrantId> = (0..rounds())
         .map(|n| GrantId::draw(&scene.issuer, &format!("user-{n}"), scene.now, &scene.random))
         .collect();
     let rounds = race(|round, _| {

@@ -9,7 +9,7 @@ use symbolon_protocol::session_origin::SessionOrigin;
 use symbolon_protocol::time::Timestamp;
 
 use super::sample::{HOUR, MINUTE, draw_session, lineage_in, page, session, with_tokens};
-use super::{BackEnd, ROUNDS, Scene, race, race_for_one, told};
+use super::{BackEnd, Scene, race, race_for_one, rounds, told};
 use crate::Store;
 use crate::shard::{ShardKind, sid_of};
 
@@ -343,7 +343,7 @@ async fn takes_its_tokens_along(back_end: &dyn BackEnd) {
 /// Nobody sees that a session has ended while its tokens are still valid.
 async fn is_never_gone_before_its_tokens(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "session-tokens-race").await;
-    let ids: Vec<SessionId> = (0..ROUNDS).map(|_| draw_session(&*scene.store, &scene.random)).collect();
+    let ids: Vec<SessionId> = (0..rounds()).map(|_| draw_session(&*scene.store, &scene.random)).collect();
     let sessions = ids.iter().map(|id| (id.clone(), session(&scene.issuer, id, "user", scene.now))).collect();
     told(scene.store.open_sessions(&scene.issuer, sessions).await).await;
     let rounds = race(|round, racer| {
@@ -365,7 +365,7 @@ async fn is_never_gone_before_its_tokens(back_end: &dyn BackEnd) {
 
 async fn is_ended_by_one_racer(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "session-race").await;
-    let ids: Vec<SessionId> = (0..ROUNDS).map(|_| draw_session(&*scene.store, &scene.random)).collect();
+    let ids: Vec<SessionId> = (0..rounds()).map(|_| draw_session(&*scene.store, &scene.random)).collect();
     let sessions = ids.iter().map(|id| (id.clone(), session(&scene.issuer, id, "user", scene.now))).collect();
     told(scene.store.open_sessions(&scene.issuer, sessions).await).await;
     race_for_one("end_session", |round, racer| {
@@ -386,7 +386,7 @@ async fn is_ended_by_one_racer(back_end: &dyn BackEnd) {
 
 async fn notes_a_client_for_one_racer(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "session-client-race").await;
-    let ids: Vec<SessionId> = (0..ROUNDS).map(|_| draw_session(&*scene.store, &scene.random)).collect();
+    let ids: Vec<SessionId> = (0..rounds()).map(|_| draw_session(&*scene.store, &scene.random)).collect();
     let sessions = ids.iter().map(|id| (id.clone(), session(&scene.issuer, id, "user", scene.now))).collect();
     told(scene.store.open_sessions(&scene.issuer, sessions).await).await;
     race_for_one("note_client", |round, _| {

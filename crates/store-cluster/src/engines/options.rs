@@ -14,7 +14,7 @@ use crate::{ClusterOptions, PostgresOptions, RedisOptions, ReplicaPolicy, UnixMi
 pub fn options(postgres: String, redis: &str, prefix: &str, now: UnixMillis) -> ClusterOptions {
     let timeout = Duration::from_secs(30);
     ClusterOptions {
-        postgres: PostgresOptions { url: SecretString::new(postgres), connections: 3, timeout },
+        postgres: PostgresOptions { url: SecretString::new(postgres), connections: 8, timeout },
         redis: RedisOptions {
             urls: redis.split(',').map(|url| SecretString::new(url.to_owned())).collect(),
             timeout,

@@ -165,8 +165,6 @@ fn embedded_options(directory: &Path, clock: &Arc<TestClock>, durability: Durabi
 async fn cluster(name: &str, clock: &Arc<TestClock>) -> ClusterStore {
     let (time, engines) = (Arc::clone(clock), engines::shared());
     let (postgres, redis) = (engines.postgres.url(name), engines.redis.urls());
-    let mut options = engines::options(postgres, &redis, name, Arc::new(move || time.now().millis()));
-    // A node opens its connections as it starts, and each is a process of PostgreSQL's that parses and plans on its own.
-    options.postgres.connections = 3;
+    let options = engines::options(postgres, &redis, name, Arc::new(move || time.now().millis()));
     ClusterStore::open(options).await.expect("a store")
 }

@@ -220,7 +220,7 @@ def _signed_out(_: Path) -> None:
     _maven(PARTIES / "spring-boot")
 
 
-def _jupyterhub(folder: Path) -> None:
+def _pip_and_npm(folder: Path) -> None:
     _pip(folder)
     _npm(folder)
 
@@ -236,7 +236,7 @@ SUITES = {
         Suite("pages-own-provider", NODE, NAMED, result.of_node, _pages),
         Suite("pages", NODE, NAMED, result.of_node, _pages),
         Suite("parties/spring-boot", UNITTEST, CALLING, result.of_unittest, _maven),
-        Suite("parties/jupyterhub", UNITTEST, HTTP, result.of_unittest, _jupyterhub),
+        Suite("parties/jupyterhub", UNITTEST, HTTP, result.of_unittest, _pip_and_npm),
         Suite("parties/kubernetes", UNITTEST, TLS, result.of_unittest, _kubernetes),
         Suite("bad_input", UNITTEST, IMPATIENT, result.of_unittest),
         # It starts and kills servers of its own.
@@ -247,6 +247,7 @@ SUITES = {
         Suite("authlib", PYTEST, HTTP, result.of_pytest, _pip),
         Suite("oidc-client-ts", NODE, HTTP, result.of_node, _browser),
         Suite("parties/django", UNITTEST, HTTP, result.of_unittest, _pip),
+        Suite("parties/mcp", UNITTEST, HTTP, result.of_unittest, _pip_and_npm),
         Suite("parties/auth-js", UNITTEST, HTTP, result.of_unittest, _npm),
         Suite("parties/oauth2-proxy", UNITTEST, HTTP, result.of_unittest, _oauth2_proxy),
         Suite("parties/mod-auth-openidc", UNITTEST, CALLING, result.of_unittest, _apache),

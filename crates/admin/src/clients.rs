@@ -103,15 +103,23 @@ pub(super) fn answered(call: &Call, registration: &Registration) -> Value {
 
 /// The algorithms that a client's settings name: its issuer must have a key for each.
 pub(super) fn algorithms(client: &Client) -> impl Iterator<Item = Algorithm> {
-    [client.id_token_signed_response_alg, client.access_token_signed_response_alg].into_iter().flatten()
+    let named = [
+        client.id_token_signed_response_alg,
+        client.access_token_signed_response_alg,
+        client.authorization_signed_response_alg,
+        client.userinfo_signed_response_alg,
+        client.introspection_signed_response_alg,
+    ];
+    named.into_iter().flatten()
 }
 
 async fn create(call: Call, payload: Payload) -> Answer {
     let metadata: Metadata = payload.object().await?;
     let key = &call.issuer.client_secret_key;
     let registration = client_metadata::create(metadata, key, call.now(), &*call.app.random)?;
+    call.app.check_sector(call.id(), None, &registration.client).await?;
     signing_keys::ensure(&call, algorithms(&registration.client)).await?;
-    settings::cover_claims_of(&call, &registration.client).await?;
+    call.app.record_needs_of(&call.issuer, &registration.client).await?;
     let client_id = registration.client.client_id.clone();
     if call.app.store.create_client(call.id(), registration.client.clone()).await? == Created::Exists {
         return Err(AdminError::conflict("there is a client of this client_id"));
@@ -175,8 +183,9 @@ async fn changed(
     // With the uses of secrets that this node knows of, so that the change does not take them away.
     let before = call.app.client_secret_uses.merged(call.id(), &before);
     let registration = rule(&before)?;
+    call.app.check_sector(call.id(), Some(&*before), &registration.client).await?;
     signing_keys::ensure(call, algorithms(&registration.client)).await?;
-    settings::cover_claims_of(call, &registration.client).await?;
+    call.app.record_needs_of(&call.issuer, &registration.client).await?;
     let of_issuer = call.issuer.settings.load_full();
     let life = |client: &Client| life_of(&of_issuer, &client.settings);
     if life(&before) > life(&registration.client) {

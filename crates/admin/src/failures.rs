@@ -75,7 +75,7 @@ async fn of_client(call: Call) -> Answer {
     let filter = AuditFilter { refused: true, client: Some(client.clone()), ..AuditFilter::default() };
     let found = newest(&call, filter).await?;
     // A name that is no client's is found too: that it is none is the failure.
-    if found.is_empty() && call.app.store.client(call.id(), &client).await?.is_none() {
+    if found.is_empty() && !call.app.client_exists(&call.issuer, &client).await? {
         return Err(AdminError::not_found("there is no such client"));
     }
     Ok(answer(&found))

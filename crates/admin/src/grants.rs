@@ -48,7 +48,7 @@ async fn list(call: Call) -> Answer {
     let user = users::load(&call).await?;
     let mut grants = Vec::new();
     for (id, grant) in grants::of_user(&call.app, &call.issuer, &user.id).await? {
-        let client = call.app.store.client(call.id(), &id).await?;
+        let client = call.app.client_at_hand(&call.issuer, &id).await?;
         grants.push(grant.view(&id, client.as_deref().map(|client| client.client_name.as_str())));
     }
     Ok(ok(&json!({ "grants": grants })))

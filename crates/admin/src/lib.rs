@@ -27,6 +27,7 @@ mod grants;
 mod groups;
 mod identities;
 mod identity_providers;
+mod initial_access_tokens;
 mod installation;
 mod invitations;
 mod issuers;
@@ -98,6 +99,7 @@ pub fn router(app: Arc<App>) -> Router {
 fn operations() -> Vec<Operation> {
     [
         clients::operations(),
+        initial_access_tokens::operations(),
         logos::operations(),
         preview_tokens::operations(),
         failures::operations(),

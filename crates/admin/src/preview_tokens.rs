@@ -60,9 +60,9 @@ async fn preview(call: Call) -> Answer {
     let scope = scope(&call, &client)?;
     let resource: Option<String> = call.query("resource")?;
     let asked: Vec<&str> = resource.as_deref().into_iter().collect();
-    let targets = resource::narrowed(&call.issuer.url, &client, &[], &asked)?;
-    let records = UserRecords { user: Some(Arc::clone(&user)), entitlements: Some(entitlements) };
     let settings = call.issuer.settings.load_full();
+    let targets = resource::narrowed((&call.issuer.url, &settings), &client, &[], &asked)?;
+    let records = UserRecords { user: Some(Arc::clone(&user)), entitlements: Some(entitlements) };
     let claims = call.issuer.claims_for(&settings, &client);
     let defined = (&*settings, claims.as_deref().unwrap_or(&NO_CLAIMS));
     let (plan, failures) = plan(&call, (&*client, defined), &user.id, (scope, &targets), &records);
@@ -104,6 +104,9 @@ fn plan(
         client,
         claims,
         now: call.now(),
+        pairwise_key: &call.issuer.pairwise_key,
+        jkt: None,
+        x5t_s256: None,
         random: &*call.app.random,
     };
     let family = admin_created::family_of(call, client, user.clone(), scope.clone());

@@ -88,11 +88,13 @@ fn verify(issuer: &IssuerState, token: &str) -> Result<(AccessToken, String), Re
         jws.verified_payload(key).map_err(|_| Reason::TokenSignatureWrong)?
     };
     // RFC 9068 4: the type and the issuer must be right.
-    let claims = AccessToken::parse(jws.header(), &payload).map_err(Reason::from)?;
-    match claims.iss == *issuer.url {
-        true => Ok((claims, kid)),
-        false => Err(of_other_issuer(issuer, &claims.iss)),
+    let mut claims = AccessToken::parse(jws.header(), &payload).map_err(Reason::from)?;
+    if claims.iss != *issuer.url {
+        return Err(of_other_issuer(issuer, &claims.iss));
     }
+    // Without it nobody would know whose end revokes the token.
+    issuer.unveil_access_token(&mut claims).map_err(|_| Reason::TokenMalformed)?;
+    Ok((claims, kid))
 }
 
 /// The refusal of a token that names none of the issuer's keys. Most such tokens come from another issuer, and say so.

@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use ipnet::IpNet;
 use symbolon_crypto::digest;
+use symbolon_crypto::jwk::JwkSet;
 use symbolon_crypto::key::KeyGenerator;
 use symbolon_crypto::random::Random;
 use symbolon_crypto::seal::MasterKey;
@@ -19,6 +20,7 @@ use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::issuer::Issuer;
 use symbolon_protocol::key;
 use symbolon_protocol::time::Timestamp;
+use symbolon_protocol::user_claims::{RecordsNeeded, UserRecords};
 use symbolon_store::port::{Changed, Created};
 use symbolon_store::{Durable, Store, StoreError};
 use tokio::sync::SetOnce;
@@ -26,6 +28,7 @@ use tokio::sync::SetOnce;
 use crate::access_token_cache::{AccessTokenCache, VerifiedAccessToken};
 use crate::audit::AuditLog;
 use crate::changes::{self, Changes};
+use crate::client_certificates::ClientCertificates;
 use crate::client_secret_use::ClientSecretUses;
 use crate::clock::Clock;
 use crate::delivery_signals::DeliverySignals;
@@ -35,6 +38,7 @@ use crate::issuer::{self, Directory, IssuerError, IssuerState};
 use crate::outbox::Outbox;
 use crate::passwords::{ListFault, Passwords};
 use crate::places::{self, PlaceTable};
+use crate::published_cache::{ClientDocument, DOCUMENTS_STALE_FOR, KEYS_STALE_FOR, PublishedCache};
 use crate::rate_limit::RateLimits;
 use crate::upstream_cache::UpstreamCache;
 use symbolon_config::{Config, TraceparentOf};
@@ -79,6 +83,8 @@ pub struct App {
     pub passwords: Passwords,
     /// The names of places by address, where a file of them is configured.
     places: ArcSwapOption<PlaceTable>,
+    /// How TLS certificates of clients arrive; `None` where none do.
+    pub(crate) client_certificates: Option<ClientCertificates>,
     /// Rate limits per client, user, endpoint, account and address.
     pub rate_limits: RateLimits,
     /// Sends spans to the trace collector, if one is configured.
@@ -101,6 +107,10 @@ pub struct App {
     pub deliveries: DeliverySignals,
     /// What other providers publish.
     pub(crate) upstreams: UpstreamCache,
+    /// The keys that clients publish.
+    pub(crate) client_keys: PublishedCache<JwkSet>,
+    /// The documents that clients publish.
+    pub(crate) client_documents: PublishedCache<ClientDocument>,
     /// Calls addresses that others named.
     outbound: Outbound,
     /// The last mails; empty outside development mode.
@@ -135,6 +145,25 @@ impl App {
             self.cut_entitlements.tell(issuer, user, self.now());
         }
         Ok(held)
+    }
+
+    /// The records of a user that tokens need.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    #[inline]
+    pub async fn user_records(
+        &self,
+        issuer: &IssuerId,
+        id: &UserId,
+        needed: RecordsNeeded,
+    ) -> Result<UserRecords, StoreError> {
+        let user = if needed.user { self.store.user(issuer, id).await? } else { None };
+        let entitlements = match needed.entitlements {
+            true => Some(self.entitlements_to_tell(issuer, id).await?),
+            false => None,
+        };
+        Ok(UserRecords { user, entitlements })
     }
 
     /// The current time.
@@ -192,12 +221,16 @@ impl App {
             places::tell_of_unused(&fault);
             None
         });
+        let client_certificates = config.security.mutual_tls.as_ref().map(ClientCertificates::new);
         Arc::new(Self {
             tracer,
+            client_certificates,
             deliveries,
             outbound: Outbound::new(env!("CARGO_PKG_VERSION")),
             outbox: Outbox::default(),
             upstreams: UpstreamCache::default(),
+            client_keys: PublishedCache::new(KEYS_STALE_FOR),
+            client_documents: PublishedCache::new(DOCUMENTS_STALE_FOR),
             cut_entitlements,
             trusted_proxies,
             access_tokens: AccessTokenCache::new(figures.cache("verified_token")),

@@ -19,6 +19,7 @@ use symbolon_protocol::identity_provider::IdentityProvider;
 use symbolon_protocol::identity_provider::metadata::Metadata;
 use symbolon_protocol::time::Timestamp;
 
+use crate::failed_read::FailedRead;
 use crate::upstream_calls::UpstreamCalls;
 
 /// For how long metadata and keys are believed.
@@ -27,8 +28,6 @@ const FRESH: Duration = Duration::from_secs(3_600);
 const KEYS_AT_MOST_EVERY: Duration = Duration::from_secs(60);
 /// The most entries: more than most installations have providers. What was read first goes first.
 const MOST: usize = 1_024;
-/// For how long a document that could not be read is not asked for again.
-const FAILED_FOR: Duration = Duration::from_secs(30);
 
 /// A provider as it was when it was asked.
 type Key = (IssuerId, String, Timestamp);
@@ -44,13 +43,6 @@ struct Entry {
 pub(crate) enum Document {
     Metadata,
     Keys,
-}
-
-/// Why a document could not be read.
-struct FailedRead {
-    /// When it was last asked for.
-    at: Timestamp,
-    why: String,
 }
 
 /// What other providers publish.
@@ -78,11 +70,7 @@ impl UpstreamCache {
         now: Timestamp,
     ) -> Result<(), String> {
         match self.failed.lock().get_mut(&(key(issuer, provider), document)) {
-            Some(failed) if now.since(failed.at) < FAILED_FOR => Err(failed.why.clone()),
-            Some(failed) => {
-                failed.at = now;
-                Ok(())
-            }
+            Some(failed) => failed.may_read_again(now),
             None => Ok(()),
         }
     }
@@ -101,10 +89,10 @@ impl UpstreamCache {
             return;
         };
         if failed.len() >= MOST {
-            failed.retain(|_, failed| now.since(failed.at) < FAILED_FOR);
+            failed.retain(|_, failed| failed.is_recent(now));
         }
         if failed.len() < MOST {
-            failed.insert(own, FailedRead { at: now, why });
+            failed.insert(own, FailedRead::new(why, now));
         }
     }
 

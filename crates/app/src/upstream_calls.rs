@@ -1,12 +1,12 @@
 //! Bounds the calls to other providers that are under way: all of them, those of one issuer, and those of one provider. A provider
-//! that hangs takes only what is its own, and the providers of one issuer take only half of all.
+//! that hangs takes only what is its own, and the providers of one issuer take only half of all. The calls to clients, for
+//! their keys, are bounded in the same way and apart from these, so that neither takes the room of the other.
 
 use std::collections::HashMap;
 
 use parking_lot::Mutex;
 use smol_str::SmolStr;
 use symbolon_protocol::id::IssuerId;
-use symbolon_protocol::identity_provider::IdentityProvider;
 
 /// The most calls at a time. Each may hold a connection and an answer of 256 KiB.
 const MOST: usize = 256;
@@ -15,7 +15,7 @@ const MOST_OF_ISSUER: usize = 128;
 /// The most of one provider: where a call takes a quarter of a second, 256 calls a second, which is a hundred sign-ins.
 const MOST_OF_PROVIDER: usize = 64;
 
-/// An issuer and the key of one of its providers.
+/// An issuer, and the key of one of its providers or the address of one of its clients.
 type Key = (IssuerId, SmolStr);
 
 /// How many calls are under way. A provider without a call has no entry.
@@ -30,8 +30,8 @@ pub(crate) struct UpstreamCall<'a> {
 
 impl UpstreamCalls {
     /// Begins a call, which ends when the result is dropped; `None` if too many are under way.
-    pub(crate) fn begin(&self, issuer: &IssuerId, provider: &IdentityProvider) -> Option<UpstreamCall<'_>> {
-        let key = (issuer.clone(), provider.key.clone());
+    pub(crate) fn begin(&self, issuer: &IssuerId, called: &str) -> Option<UpstreamCall<'_>> {
+        let key = (issuer.clone(), SmolStr::new(called));
         let mut calls = self.0.lock();
         let of_issuer = calls.iter().filter(|((at, _), _)| at == issuer).map(|(_, count)| count);
         let (all, of_issuer): (usize, usize) = (calls.values().sum(), of_issuer.sum());
@@ -60,7 +60,9 @@ impl Drop for UpstreamCall<'_> {
 #[cfg(test)]
 pub(crate) mod tests {
     use symbolon_protocol::id::IdentityProviderId;
-    use symbolon_protocol::identity_provider::{ProviderKind, ProviderLogout, ProviderResponseMode};
+    use symbolon_protocol::identity_provider::{
+        IdentityProvider, ProviderKind, ProviderLogout, ProviderResponseMode,
+    };
     use symbolon_protocol::time::Timestamp;
 
     use super::*;
@@ -92,7 +94,7 @@ pub(crate) mod tests {
     fn who_hangs_takes_only_what_is_its_own() {
         let calls = UpstreamCalls::default();
         let (one, two, three) = ("one", "two", "three");
-        let begin = |issuer: &str, key: &str| calls.begin(&IssuerId::parse(issuer).unwrap(), &provider(key));
+        let begin = |issuer: &str, key: &str| calls.begin(&IssuerId::parse(issuer).unwrap(), key);
         let hang = |issuer: &str, key: &str, expected: usize| {
             let begun: Vec<_> = std::iter::from_fn(|| begin(issuer, key)).collect();
             assert_eq!(begun.len(), expected, "{issuer} {key}");

@@ -13,7 +13,7 @@ use url::Url;
 
 use super::error::Mistake;
 use super::sections::listen::TlsFiles;
-use super::tls::{TlsError, doubts};
+use super::tls::{ClientAuthorities, TlsError, doubts};
 use super::{Config, ConfigError, ConfigErrors, Finding, Warning};
 
 /// The file in the data directory with the master key that the server generated.
@@ -110,6 +110,15 @@ impl Config {
                     errors.extend(found.map(|error| self.tls_mistake(&keys, files, error)));
                 }
             }
+        }
+        let authorities = self.security.mutual_tls.as_ref().and_then(|own| own.authorities.as_deref());
+        if let Some(Err(error)) = authorities.map(ClientAuthorities::read) {
+            let reason = match error {
+                TlsError::Authorities { reason, .. } => reason,
+                error => error.to_string(),
+            };
+            let mend = "name a PEM file with the certificates of authorities that the server may read";
+            errors.push(self.settings.mistake("tls.client_ca_file", Mistake::new(reason, mend)));
         }
         warnings
     }

@@ -43,12 +43,13 @@ pub use sections::issuer::{IssuerUrl, Mode};
 pub use sections::limits::{Cap, EndpointLimit, LoginLimits, RateLimits};
 pub use sections::listen::{Http, Listen, TlsFiles};
 pub use sections::mail::{Mail, Sender, SmtpServer, SmtpTls};
+pub use sections::mutual_tls::MutualTls;
 pub use sections::outbound::OutboundCalls;
 pub use sections::security::{Argon2, Security};
 pub use sections::storage::{ShardCounts, Storage};
 pub use sections::telemetry::{LogFormat, Telemetry, TraceparentOf};
 pub use source::{Source, Sources, process_env};
-pub use tls::{TlsError, chain as certificate_chain};
+pub use tls::{ClientAuthorities, TlsError, chain as certificate_chain};
 pub use units::Rate;
 pub use warning::Warning;
 

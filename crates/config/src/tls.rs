@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustls::crypto::CryptoProvider;
-use rustls::server::ParsedCertificate;
+use rustls::server::danger::ClientCertVerifier;
+use rustls::server::{ParsedCertificate, WebPkiClientVerifier};
 use rustls::sign::{CertifiedKey, SigningKey};
 use rustls::{CertificateError, InconsistentKeys, RootCertStore};
 use rustls_pki_types::pem::{self, PemObject};
@@ -28,6 +29,8 @@ pub enum TlsError {
     Key { path: PathBuf, reason: String },
     #[error("the key in {} is not that of the certificate in {}", key.display(), certificate.display())]
     Mismatch { certificate: PathBuf, key: PathBuf },
+    #[error("the file of authorities {} {reason}", path.display())]
+    Authorities { path: PathBuf, reason: String },
     #[error("TLS is not possible: {0}")]
     Library(rustls::Error),
 }
@@ -61,6 +64,44 @@ impl TlsFiles {
             .map_err(|error| bad_key(unread(error, "an unencrypted private key")))?;
         let key = provider.key_provider.load_private_key(key);
         key.map_err(|_| bad_key("holds no RSA, ECDSA or EdDSA key that TLS can use".to_owned()))
+    }
+}
+
+/// The authorities that are believed about clients.
+#[derive(Clone, Debug)]
+pub struct ClientAuthorities(Option<Arc<dyn ClientCertVerifier>>);
+
+impl ClientAuthorities {
+    /// Authorities that vouch for nobody.
+    pub const fn nobody() -> Self {
+        Self(None)
+    }
+
+    /// Reads a PEM file.
+    ///
+    /// # Errors
+    /// [`TlsError::Authorities`].
+    pub fn read(path: &Path) -> Result<Self, TlsError> {
+        let failed = |reason: String| TlsError::Authorities { path: path.to_owned(), reason };
+        let mut roots = RootCertStore::empty();
+        for authority in chain(path).map_err(failed)? {
+            roots.add(authority).map_err(|error| failed(format!("cannot be used: {error}")))?;
+        }
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
+        verifier
+            .map(|verifier| Self(Some(verifier)))
+            .map_err(|error| failed(format!("cannot be used: {error}")))
+    }
+
+    /// Whether a client's certificate is valid now and leads to one of them (RFC 5280 6). Both are DER; `intermediates` are what the
+    /// client sent with it.
+    pub fn vouch_for(&self, certificate: &[u8], intermediates: &[Vec<u8>], now: Timestamp) -> bool {
+        let Some(verifier) = &self.0 else { return false };
+        let intermediates: Vec<CertificateDer<'_>> =
+            intermediates.iter().map(|der| CertificateDer::from(der.as_slice())).collect();
+        let now = UnixTime::since_unix_epoch(Duration::from_secs(now.seconds()));
+        verifier.verify_client_cert(&CertificateDer::from(certificate), &intermediates, now).is_ok()
     }
 }
 

@@ -50,6 +50,10 @@ pub enum StoreKind {
     Assertion,
     /// Codes sent by e-mail: to whom, and what became of their tries.
     EmailCode,
+    /// Pushed authorization requests.
+    PushedRequest,
+    /// What devices ask for, and what people decided (RFC 8628).
+    DeviceAuthorization,
     /// Registered clients.
     Client,
     /// Users and their credentials.
@@ -74,7 +78,7 @@ pub enum StoreKind {
 
 impl StoreKind {
     /// Every kind, in the order of the exposition.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 19] = [
         Self::Code,
         Self::Session,
         Self::Challenge,
@@ -82,6 +86,8 @@ impl StoreKind {
         Self::Revocation,
         Self::Assertion,
         Self::EmailCode,
+        Self::PushedRequest,
+        Self::DeviceAuthorization,
         Self::Client,
         Self::User,
         Self::Authenticator,
@@ -104,6 +110,8 @@ impl StoreKind {
             Self::Revocation => "revocation",
             Self::Assertion => "assertion",
             Self::EmailCode => "email_code",
+            Self::PushedRequest => "pushed_request",
+            Self::DeviceAuthorization => "device_authorization",
             Self::Client => "client",
             Self::User => "user",
             Self::Authenticator => "authenticator",
@@ -127,6 +135,8 @@ pub struct StoreFigures {
     revocation: ShardFigures,
     assertion: ShardFigures,
     email_code: ShardFigures,
+    pushed_request: ShardFigures,
+    device_authorization: ShardFigures,
     client: ShardFigures,
     user: ShardFigures,
     authenticator: ShardFigures,
@@ -141,6 +151,8 @@ pub struct StoreFigures {
     challenge_room: Room,
     assertion_room: Room,
     email_code_room: Room,
+    pushed_request_room: Room,
+    device_authorization_room: Room,
     database: DatabaseFigures,
     commit: CommitFigures,
     caches: Mutex<Vec<Arc<CacheFigures>>>,
@@ -157,6 +169,8 @@ impl StoreFigures {
             revocation: ShardFigures::new(StoreKind::Revocation, 1),
             assertion: ShardFigures::new(StoreKind::Assertion, 1),
             email_code: ShardFigures::new(StoreKind::EmailCode, 1),
+            pushed_request: ShardFigures::new(StoreKind::PushedRequest, 1),
+            device_authorization: ShardFigures::new(StoreKind::DeviceAuthorization, 1),
             client: ShardFigures::new(StoreKind::Client, 1),
             user: ShardFigures::new(StoreKind::User, 1),
             authenticator: ShardFigures::new(StoreKind::Authenticator, 1),
@@ -171,6 +185,8 @@ impl StoreFigures {
             challenge_room: Room::new(),
             assertion_room: Room::new(),
             email_code_room: Room::new(),
+            pushed_request_room: Room::new(),
+            device_authorization_room: Room::new(),
             database: DatabaseFigures::new(),
             commit: CommitFigures::new(),
             caches: Mutex::new(Vec::new()),
@@ -187,6 +203,8 @@ impl StoreFigures {
             StoreKind::Revocation => &self.revocation,
             StoreKind::Assertion => &self.assertion,
             StoreKind::EmailCode => &self.email_code,
+            StoreKind::PushedRequest => &self.pushed_request,
+            StoreKind::DeviceAuthorization => &self.device_authorization,
             StoreKind::Client => &self.client,
             StoreKind::User => &self.user,
             StoreKind::Authenticator => &self.authenticator,
@@ -220,11 +238,28 @@ impl StoreFigures {
         &self.email_code_room
     }
 
+    /// The room for pushed authorization requests.
+    pub const fn pushed_request_room(&self) -> &Room {
+        &self.pushed_request_room
+    }
+
+    /// The room for what devices ask for.
+    pub const fn device_authorization_room(&self) -> &Room {
+        &self.device_authorization_room
+    }
+
     /// Says how many issuers there are, and which part of each room one of them may take where there are several, in
     /// percent.
     pub fn share_rooms(&self, issuers: usize, percent: u64) {
         let share = if issuers > 1 { percent } else { 100 };
-        for room in [&self.code_room, &self.challenge_room, &self.assertion_room, &self.email_code_room] {
+        for room in [
+            &self.code_room,
+            &self.challenge_room,
+            &self.assertion_room,
+            &self.email_code_room,
+            &self.pushed_request_room,
+            &self.device_authorization_room,
+        ] {
             room.set_share(share);
         }
     }
@@ -260,6 +295,8 @@ impl StoreFigures {
                 (StoreKind::Challenge, self.challenge_room.snapshot()),
                 (StoreKind::Assertion, self.assertion_room.snapshot()),
                 (StoreKind::EmailCode, self.email_code_room.snapshot()),
+                (StoreKind::PushedRequest, self.pushed_request_room.snapshot()),
+                (StoreKind::DeviceAuthorization, self.device_authorization_room.snapshot()),
             ],
             database: self.database.snapshot(),
             commit: self.commit.snapshot(),
@@ -286,7 +323,7 @@ pub struct StoreSnapshot {
     /// One entry per kind, in the order of [`StoreKind::ALL`].
     pub kinds: Vec<KindSnapshot>,
     /// The rooms of those kinds that have one.
-    pub rooms: [(StoreKind, RoomSnapshot); 4],
+    pub rooms: [(StoreKind, RoomSnapshot); 6],
     /// The SQL database.
     pub database: DatabaseSnapshot,
     /// The group commit.

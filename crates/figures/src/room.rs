@@ -112,6 +112,11 @@ impl Room {
         is_free
     }
 
+    /// Whether half of it is taken: what may wait is refused from then on, so that the other half stays for what may not.
+    pub fn is_half_full(&self) -> bool {
+        self.bytes.load(Ordering::Relaxed) >= self.most.load(Ordering::Relaxed) / 2
+    }
+
     /// Everything as of now.
     pub fn snapshot(&self) -> RoomSnapshot {
         RoomSnapshot {

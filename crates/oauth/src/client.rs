@@ -1,4 +1,5 @@
-//! Client authentication at the token, introspection and revocation endpoints (RFC 6749 2.3).
+//! Client authentication at the token, introspection, revocation, pushed authorization request and device authorization
+//! endpoints (RFC 6749 2.3, RFC 8705 2, RFC 9126 2, RFC 8628 3.1).
 
 use std::sync::Arc;
 
@@ -7,13 +8,17 @@ use symbolon_protocol::client::Client;
 use symbolon_protocol::client_authentication::{
     AuthenticationFailed, Expectation, PresentedCredentials, verify,
 };
+use symbolon_protocol::discovery::{self, path};
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::{Details, Reason, Refusal};
 use symbolon_protocol::time::Timestamp;
+use symbolon_protocol::trusted_issuer::TrustedUse;
 use symbolon_store::Durable;
 use symbolon_store::port::Use;
 
+use symbolon_app::client_documents::{self, Found};
+use symbolon_app::client_keys;
 use symbolon_app::http::{Context, Endpoint, Failure, Limit};
 use symbolon_app::rate_limit::Limited;
 
@@ -40,17 +45,71 @@ pub(super) async fn authenticate(
         return Err(OAuthError::invalid_request(reason, "more than one Authorization header").into());
     }
     let presented = PresentedCredentials::read(authorization, form).map_err(refused)?;
-    let client = app.store.client(&issuer.id, presented.client_id()).await?;
-    // Only an assertion has an audience, so the settings are not loaded for a secret.
-    let has_audience = matches!(presented, PresentedCredentials::Assertion(_));
-    let expected = Expectation {
-        issuer: &issuer.url,
-        token_endpoint: &issuer.token_endpoint,
-        audience_is_issuer: has_audience && issuer.settings.load().audience_is_issuer,
-        secret_key: &issuer.client_secret_key,
-        now,
+    let client = match client_documents::client(context, presented.client_id()).await? {
+        Found::Client(client) => Some(client),
+        Found::Nobody => None,
+        Found::Unusable(why) => return Err(refused(why.of_authentication().into())),
     };
-    let verified = verify(&presented, client.as_deref(), &expected).map_err(refused)?;
+    let verified = {
+        // Only such a client's certificate is looked at.
+        let certificate = match &client {
+            Some(client) if client.token_endpoint_auth_method.is_by_certificate() => {
+                context.certificate_of(client).map_err(|error| refused(error.into()))?
+            }
+            _ => None,
+        };
+        let published = match (&presented, &client) {
+            (PresentedCredentials::Assertion(assertion), Some(client)) if client.jwks_uri.is_some() => {
+                // Boxed, because most clients have registered the keys themselves.
+                Box::pin(client_keys::of_assertion(context, client, assertion)).await.map_err(refused)?
+            }
+            (PresentedCredentials::Public { .. }, Some(client)) if client.jwks_uri.is_some() => {
+                match &certificate {
+                    Some(own) => {
+                        Box::pin(client_keys::of_certificate(context, client, own)).await.map_err(refused)?
+                    }
+                    None => None,
+                }
+            }
+            _ => None,
+        };
+        let issued = match (&presented, &client) {
+            (PresentedCredentials::Issued { assertion, .. }, Some(client))
+                if client.takes_assertions_of(assertion.issuer()) =>
+            {
+                let purpose = TrustedUse::ClientAuthentication;
+                let found = Box::pin(client_keys::of_issued_assertion(context, assertion, purpose)).await;
+                found.map_err(|refusal| {
+                    let refusal = refusal.naming(&client.client_id);
+                    refused(OAuthError::invalid_client(refusal.reason).because(refusal).into())
+                })?
+            }
+            _ => None,
+        };
+        // Only an assertion has an audience, so the settings are not loaded for a secret.
+        let has_audience =
+            matches!(presented, PresentedCredentials::Assertion(_) | PresentedCredentials::Issued { .. });
+        // RFC 9126 2: the endpoint for pushed requests accepts its own URL too.
+        let asked_endpoint = (has_audience && endpoint.path == path::PUSHED_AUTHORIZATION_REQUEST)
+            .then(|| discovery::endpoint(&issuer.url, endpoint.path));
+        let expected = Expectation {
+            issuer: &issuer.url,
+            token_endpoint: &issuer.token_endpoint,
+            asked_endpoint: asked_endpoint.as_deref(),
+            audience_is_issuer: has_audience && issuer.settings.load().audience_is_issuer,
+            trusted_issuer: issued.as_deref().map(|issued| &issued.trusted),
+            certificate: certificate.as_ref(),
+            secret_key: &issuer.client_secret_key,
+            now,
+        };
+        let keys = match (&presented, &client) {
+            // Never the client's own keys: another issuer's assertion is verified by that issuer's alone.
+            (PresentedCredentials::Issued { .. }, _) => issued.as_deref().map(|issued| &*issued.keys.keys),
+            (_, Some(client)) => Some(client.verifying_keys(published.as_deref())),
+            (_, None) => None,
+        };
+        verify(&presented, client.as_deref(), keys.unwrap_or_default(), &expected).map_err(refused)?
+    };
     // `verify` has refused an unknown client already.
     let Some(client) = client else { return Err(Failure::Internal("a client without a record".into())) };
     if let Some(assertion) = verified.assertion_use {
@@ -64,6 +123,10 @@ pub(super) async fn authenticate(
             return Err(OAuthError::invalid_client(Reason::AssertionReplayed).about(details).into());
         }
         app.rate_limits.used_assertion(&issuer.id, &client.client_id, now);
+    }
+    // A public client has proven nothing.
+    if !client.is_public() {
+        app.note_first_use(&issuer.id, &client);
     }
     if let Limit::Client(class) = endpoint.limit {
         if client.is_public() {
@@ -81,7 +144,7 @@ pub(super) async fn authenticate(
 }
 
 /// The client's own limit is used up.
-fn client_limited(limited: Limited, client: &Client) -> Failure {
+pub(super) fn client_limited(limited: Limited, client: &Client) -> Failure {
     let details = Details::of_client(&client.client_id);
     Failure::limited(limited, Refusal::about(Reason::ClientRateLimited, details))
 }

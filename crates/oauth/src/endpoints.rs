@@ -1,15 +1,15 @@
 //! The rows of this crate in the endpoint table.
 
-use symbolon_app::http::methods::{GET, GET_OR_POST, POST};
+use symbolon_app::http::methods::{DELETE, GET, GET_OR_POST, POST, PUT};
 use symbolon_app::http::{Cors, Endpoint, Failures, Form, Limit};
 use symbolon_app::rate_limit::EndpointClass;
 use symbolon_protocol::discovery::path;
 use symbolon_telemetry::Endpoint as Label;
 
-use crate::{discovery, introspect, revoke, token, userinfo};
+use crate::{device_authorization, discovery, introspect, par, registration, revoke, token, userinfo};
 
 /// The endpoints that clients call, the busiest first.
-pub static ENDPOINTS: [Endpoint; 7] = [
+pub static ENDPOINTS: [Endpoint; 13] = [
     Endpoint {
         path: path::TOKEN,
         methods: POST,
@@ -59,6 +59,30 @@ pub static ENDPOINTS: [Endpoint; 7] = [
         handler: |call| Box::pin(revoke::revoke(call)),
     },
     Endpoint {
+        path: path::PUSHED_AUTHORIZATION_REQUEST,
+        methods: POST,
+        label: Label::Par,
+        limit: Limit::Client(EndpointClass::Par),
+        form: Form::Required,
+        repeatable: Some(&["resource"]),
+        needs_lease: true,
+        cors: Cors::Client,
+        failures: Failures::Json,
+        handler: |call| Box::pin(par::push(call)),
+    },
+    Endpoint {
+        path: path::DEVICE_AUTHORIZATION,
+        methods: POST,
+        label: Label::DeviceAuthorization,
+        limit: Limit::Client(EndpointClass::DeviceAuthorization),
+        form: Form::Required,
+        repeatable: Some(&[]),
+        needs_lease: true,
+        cors: Cors::None,
+        failures: Failures::Json,
+        handler: |call| Box::pin(device_authorization::ask(call)),
+    },
+    Endpoint {
         path: path::OPENID_CONFIGURATION,
         methods: GET,
         label: Label::Discovery,
@@ -93,5 +117,53 @@ pub static ENDPOINTS: [Endpoint; 7] = [
         cors: Cors::Everybody,
         failures: Failures::Json,
         handler: |call| Box::pin(discovery::jwks(call)),
+    },
+    Endpoint {
+        path: path::REGISTRATION,
+        methods: POST,
+        label: Label::ClientRegistration,
+        limit: Limit::Address(EndpointClass::ClientRegistration),
+        form: Form::Json,
+        repeatable: None,
+        needs_lease: true,
+        cors: Cors::Everybody,
+        failures: Failures::Json,
+        handler: |call| Box::pin(registration::register(call)),
+    },
+    Endpoint {
+        path: path::REGISTRATION_OF_CLIENT,
+        methods: GET,
+        label: Label::ClientRegistration,
+        limit: Limit::Address(EndpointClass::ClientRegistration),
+        form: Form::Json,
+        repeatable: None,
+        needs_lease: true,
+        cors: Cors::Everybody,
+        failures: Failures::Json,
+        handler: |call| Box::pin(registration::read(call)),
+    },
+    Endpoint {
+        path: path::REGISTRATION_OF_CLIENT,
+        methods: PUT,
+        label: Label::ClientRegistration,
+        limit: Limit::Address(EndpointClass::ClientRegistration),
+        form: Form::Json,
+        repeatable: None,
+        needs_lease: true,
+        cors: Cors::Everybody,
+        failures: Failures::Json,
+        handler: |call| Box::pin(registration::update(call)),
+    },
+    Endpoint {
+        path: path::REGISTRATION_OF_CLIENT,
+        methods: DELETE,
+        label: Label::ClientRegistration,
+        limit: Limit::Address(EndpointClass::ClientRegistration),
+        form: Form::Json,
+        repeatable: None,
+        needs_lease: true,
+        cors: Cors::Everybody,
+        failures: Failures::Json,
+        handler: |call| Box::pin(registration::remove(call)),
     },
 ];

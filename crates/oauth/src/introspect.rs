@@ -1,9 +1,9 @@
-//! Token introspection (RFC 7662 2).
+//! Token introspection (RFC 7662 2), with a signed answer for who asks for one (RFC 9701).
 
 use std::sync::Arc;
 
 use axum::response::Response;
-use http::StatusCode;
+use http::{HeaderMap, StatusCode, header};
 use symbolon_protocol::claim_definition::{ClaimInput, ClaimSet, Destination};
 use symbolon_protocol::client::Client;
 use symbolon_protocol::error::{ErrorCode, OAuthError};
@@ -18,6 +18,7 @@ use symbolon_store::Durable;
 
 use crate::claim_definition::definitions_for;
 use crate::client::authenticate;
+use crate::signed_answer;
 use crate::token::family_of;
 use symbolon_app::access_token_cache::VerifiedAccessToken;
 use symbolon_app::audit::{Actor, RefusedRequest};
@@ -47,7 +48,17 @@ pub(super) async fn introspect(call: &mut Call) -> Result<Response, Failure> {
         Ok(verified) => access_token(context, &client, &verified, now, durable).await?,
         Err(refusal) => refresh_token(context, &client, (token, refusal), now, durable).await?,
     };
+    if asks_for_jwt(&received.headers) {
+        // Boxed, because few ask for it.
+        return Box::pin(signed_answer::of_introspection(context, &client, &body, now)).await;
+    }
     Ok(no_store(json(StatusCode::OK, body)))
+}
+
+/// RFC 9701 4: the `Accept` header says so.
+fn asks_for_jwt(headers: &HeaderMap) -> bool {
+    let mut lines = headers.get_all(header::ACCEPT).iter();
+    lines.any(|line| line.to_str().is_ok_and(introspection::accepts_jwt))
 }
 
 async fn user_of(context: &Context, user: Option<UserId>) -> Result<Option<Arc<User>>, Failure> {
@@ -80,7 +91,7 @@ async fn access_token(
     let settings = issuer.settings.load();
     let strict = if settings.introspection_strict {
         let audience = settings.introspection_audience.as_deref().unwrap_or(&issuer.url);
-        let client_exists = app.store.client(&issuer.id, &claims.client_id).await?.is_some();
+        let client_exists = app.client_exists(issuer, &claims.client_id).await?;
         Some(Strict { audience, client_exists })
     } else {
         None
@@ -137,8 +148,13 @@ async fn refresh_token(
     }
     let user = user_of(context, Some(family.user.clone())).await?;
     let inquiry = Inquiry { caller: client, issuer_url: &issuer.url, now, strict: None };
+    // Only the family's own client is told of it.
+    let told = issuer.pairwise(client).map(|pairwise| pairwise.sub(&family.user));
     match introspection::of_refresh_token(&inquiry, &family, version, user.as_deref()) {
-        Ok(answer) => Ok(answer.to_json()),
+        Ok(answer) => Ok(match &told {
+            None => answer.to_json(),
+            Some(sub) => answer.about(sub.as_str()).to_json(),
+        }),
         Err(refusal) => Ok(inactive(context, client, refusal)),
     }
 }

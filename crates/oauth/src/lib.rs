@@ -3,10 +3,15 @@
 
 mod claim_definition;
 mod client;
+mod device_authorization;
 mod discovery;
+mod dpop;
 mod endpoints;
 mod introspect;
+mod par;
+mod registration;
 mod revoke;
+mod signed_answer;
 mod token;
 mod userinfo;
 

@@ -105,6 +105,7 @@ fn consent() -> ConsentPage {
         language: Language::English,
         issuer_name: "Symbolon".into(),
         client_name: "Pottery Atlas".into(),
+        client_host: None,
         client_uri: None,
         client_logo: None,
         policy_uri: Some("https://app.example/privacy".into()),

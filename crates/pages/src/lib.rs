@@ -10,7 +10,7 @@
 //! | all | `style-src 'self'; img-src 'self'` |
 //! | all but [`SilentCallbackPage`] | `frame-ancestors 'none'` |
 //! | [`LoginPage`], [`EmailCodePage`], [`PasskeyOfferPage`], [`SelectAccountPage`], [`ConsentPage`], [`LogoutPage`] | `script-src 'self'`; no `form-action`: browsers apply it to the redirects after a form too, also those that the client makes |
-//! | the account pages | `script-src 'self'; form-action 'self'` |
+//! | the account pages, [`DevicePage`], [`DeviceConsentPage`] | `script-src 'self'; form-action 'self'` |
 //! | [`FormPostPage`] | `script-src 'self'`, no `form-action` |
 //! | [`WalkThroughPage`] | `script-src 'self'; connect-src 'self' ISSUER; frame-src 'self' ISSUER` |
 //! | [`SilentCallbackPage`] | `script-src 'self'; frame-ancestors 'self'` |
@@ -27,6 +27,7 @@
 mod account;
 mod asset;
 mod brand;
+mod device;
 mod email;
 mod email_code;
 mod error_page;
@@ -58,6 +59,7 @@ pub use account::{
 };
 pub use asset::{Asset, assets, stylesheet};
 pub use brand::{Brand, ByLanguage};
+pub use device::{DeviceConsentPage, DeviceError, DevicePage};
 pub use email::{EmailError, EmailPage};
 pub use email_code::{EmailCodeError, EmailCodePage};
 pub use error_page::ErrorPage;

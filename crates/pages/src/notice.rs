@@ -27,6 +27,10 @@ pub enum Notice {
     PasswordReset,
     /// The address was proven.
     EmailProven,
+    /// A device was allowed what it asked for, and goes on by itself.
+    DeviceAllowed,
+    /// A device was refused.
+    DeviceDenied,
 }
 
 /// Says one thing, with a link onward.
@@ -54,6 +58,8 @@ impl Notice {
             Self::RecoverySent => texts.look_at_mail_title,
             Self::PasswordReset => texts.password_reset_title,
             Self::EmailProven => texts.email_proven_title,
+            Self::DeviceAllowed => texts.device_allowed_title,
+            Self::DeviceDenied => texts.device_denied_title,
         }
     }
 
@@ -68,6 +74,8 @@ impl Notice {
             Self::RecoverySent => texts.recovery_sent_text,
             Self::PasswordReset => texts.password_reset_text,
             Self::EmailProven => texts.email_proven_text,
+            Self::DeviceAllowed => texts.device_allowed_text,
+            Self::DeviceDenied => texts.device_denied_text,
         }
     }
 

@@ -172,6 +172,8 @@ pub struct ConsentPage {
     pub issuer_name: String,
     /// The name of the client that asks.
     pub client_name: String,
+    /// The host by which the client is known, where nobody registered it and its name is its own choice.
+    pub client_host: Option<String>,
     /// The client's home page; linked only if it is an absolute URL.
     pub client_uri: Option<String>,
     /// The client's logo: a path on this origin, else it is not shown.

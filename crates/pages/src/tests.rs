@@ -50,6 +50,7 @@ fn consent() -> ConsentPage {
         language: Language::English,
         issuer_name: HOSTILE.into(),
         client_name: HOSTILE.into(),
+        client_host: Some(HOSTILE.into()),
         client_uri: None,
         client_logo: None,
         policy_uri: Some(format!("https://app.example/{HOSTILE}")),
@@ -64,6 +65,62 @@ fn consent() -> ConsentPage {
         transaction: HOSTILE.into(),
         csrf: HOSTILE.into(),
     }
+}
+
+fn device(error: Option<DeviceError>) -> DevicePage {
+    DevicePage {
+        language: Language::English,
+        issuer_name: HOSTILE.into(),
+        user_name: HOSTILE.into(),
+        user_code: HOSTILE.into(),
+        action: "/device".into(),
+        error,
+    }
+}
+
+fn device_consent() -> DeviceConsentPage {
+    let ConsentPage {
+        language, issuer_name, client_name, policy_uri, tos_uri, user_name, scopes, csrf, ..
+    } = consent();
+    DeviceConsentPage {
+        language,
+        issuer_name,
+        client_name,
+        client_host: Some(HOSTILE.into()),
+        client_uri: Some(HOSTILE.into()),
+        client_logo: Some(HOSTILE.into()),
+        policy_uri,
+        tos_uri,
+        user_name,
+        user_code: HOSTILE.into(),
+        scopes,
+        is_expired: true,
+        action: "/device".into(),
+        csrf,
+    }
+}
+
+#[test]
+fn a_device_is_allowed_on_a_page_that_names_its_client_and_shows_its_code() {
+    let page = DeviceConsentPage {
+        client_name: "Television".into(),
+        user_code: "BCDF-GHJK".into(),
+        is_expired: false,
+        ..device_consent()
+    };
+    let html = page.render().unwrap();
+    for shown in ["Allow <bdi>Television</bdi>", "dir=\"ltr\">BCDF-GHJK<", "id=\"warning\"", "value=\"deny\""]
+    {
+        assert!(html.contains(shown), "{shown}: {html}");
+    }
+    assert!(!html.contains("id=\"form-error\""));
+    let form = device(Some(DeviceError::TooManyAttempts { retry_after_seconds: 30 }));
+    assert!(form.render().unwrap().contains("Try again in 30 seconds"));
+    let arabic = DevicePage { language: Language::Arabic, ..device(None) }.render().unwrap();
+    assert!(
+        arabic.contains("dir=\"rtl\"") && arabic.contains("dir=\"ltr\" required"),
+        "the code is read from the left"
+    );
 }
 
 fn select_account() -> SelectAccountPage {
@@ -157,6 +214,8 @@ fn pages() -> Vec<(&'static str, String)> {
     pages.extend([
         ("login", login(Some(LoginError::InvalidCredentials)).render().unwrap()),
         ("consent", consent().render().unwrap()),
+        ("device", device(Some(DeviceError::Unknown)).render().unwrap()),
+        ("device-consent", device_consent().render().unwrap()),
         ("select-account", select_account().render().unwrap()),
         ("logout", logout().render().unwrap()),
         ("logged-out", logged_out(&format!("https://app.example/{HOSTILE}")).render().unwrap()),
@@ -293,7 +352,9 @@ fn every_file_that_a_page_loads_is_an_asset() {
 #[test]
 fn every_form_of_ours_carries_transaction_and_csrf_token() {
     let mut forms = 0;
-    let is_checked = |name: &str| name != "form-post" && !name.starts_with("account-");
+    // The forms of devices carry their code in place of a transaction.
+    let of_others = |name: &str| name.starts_with("account-") || name.starts_with("device");
+    let is_checked = |name: &str| name != "form-post" && !of_others(name);
     for (name, html) in pages().into_iter().filter(|(name, _)| is_checked(name)) {
         for form in html.split("<form").skip(1) {
             let form = form.split("</form>").next().unwrap();

@@ -94,6 +94,7 @@ consent_asks = { $client } would like to:
 consent_signed_in = Signed in as { $user }
 consent_not_you = Not you?
 consent_redirect = You will be taken to { $host }.
+consent_client_host = This application chose its name itself. It is known only by its address: { $host }.
 consent_allow = Allow
 consent_deny = Deny
 scope_openid = Know who you are
@@ -105,6 +106,21 @@ scope_groups = See which groups you are in
 scope_roles = See which roles you have
 scope_offline_access = Keep its access while you are away
 consent_more = More about { $client }:
+
+# The page on which devices are allowed what they ask for.
+device_title = Connect a device
+device_text = Type the code that the device shows.
+device_code_label = Code on the device
+device_unknown = No device waits with this code. Look whether it is the one that the device shows; a code is valid for ten minutes and can be used once.
+device_second_factor = This application wants you to sign in in two steps. Set up a second one on the security page of your account, and begin again on the device.
+device_expired = This page was out of date. Compare the code and decide again.
+device_consent_title = Allow { $client } on a device?
+device_consent_code = Does the device show this code?
+device_consent_warning = Go on only if the device is in front of you and you began this there yourself. Whoever sent you this code or this address would get access to your account.
+device_allowed_title = The device is connected
+device_allowed_text = Go back to the device. You can close this page.
+device_denied_title = The device was refused
+device_denied_text = It gets no access to your account. You can close this page.
 
 help = Help
 privacy_policy = Privacy policy
@@ -281,6 +297,7 @@ applications_since = Since
 applications_used = Last used
 applications_offline = Keeps its access while you are away
 applications_session = You signed in there with your account.
+applications_host = Known only by its address: { $host }
 applications_open = Open
 applications_end = End access
 applications_end_all = End all access

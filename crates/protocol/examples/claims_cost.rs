@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Value, json};
+use symbolon_crypto::digest::HmacKey;
 use symbolon_crypto::random::SeededRandom;
 use symbolon_protocol::attribute::AttributeSchema;
 use symbolon_protocol::claim_definition::{ClaimDefinition, ClaimSet};
@@ -92,12 +93,16 @@ fn measured(world: &World, definitions: Value) -> f64 {
     let definitions: Vec<ClaimDefinition> = serde_json::from_value(definitions).unwrap();
     let claims = ClaimSet::of(&definitions, &[], &AttributeSchema::default());
     assert!(claims.broken().is_empty(), "{:?}", claims.broken());
+    let pairwise_key = HmacKey::new(&[7; 32]);
     let context = Context {
         issuer: &world.issuer,
         settings: &world.settings,
         client: &world.client,
         claims: &claims,
         now: NOW,
+        pairwise_key: &pairwise_key,
+        jkt: None,
+        x5t_s256: None,
         random: &world.random,
     };
     let run = || {

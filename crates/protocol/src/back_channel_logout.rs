@@ -8,6 +8,7 @@ use symbolon_crypto::random::{self, Random};
 
 use crate::id::{ClientId, DeliveryId, IssuerId, Sid, UserId};
 use crate::json::Object;
+use crate::pairwise::Pairwise;
 use crate::time::Timestamp;
 
 /// `typ` of logout tokens (section 2.4).
@@ -37,16 +38,26 @@ impl EndedSession<'_> {
         DeliveryId::for_recipient(&half_digest(&of_client), &half_digest(&[b"sid\0", sid]))
     }
 
-    /// The logout token for it, made now.
-    pub fn logout_token(&self, issuer_url: &str, now: Timestamp, random: &dyn Random) -> LogoutToken {
+    /// The logout token for it, made now. It names user and session as the client knows them.
+    pub fn logout_token(
+        &self,
+        issuer_url: &str,
+        pairwise: Option<Pairwise<'_>>,
+        now: Timestamp,
+        random: &dyn Random,
+    ) -> LogoutToken {
+        let (sub, sid) = match pairwise {
+            None => (self.user.clone(), self.sid.clone()),
+            Some(pairwise) => (pairwise.sub(self.user), pairwise.sid(self.sid)),
+        };
         LogoutToken {
             iss: issuer_url.to_owned(),
-            sub: self.user.clone(),
+            sub,
             aud: self.client.clone(),
             iat: now.seconds(),
             exp: (now + LIVES).seconds(),
             jti: random::token_128(random),
-            sid: self.sid.clone(),
+            sid,
         }
     }
 }
@@ -61,7 +72,7 @@ fn half_digest(parts: &[&[u8]]) -> [u8; 16] {
 pub struct LogoutToken {
     /// The issuer's URL.
     pub iss: String,
-    /// The user's id.
+    /// The user as the client knows them.
     pub sub: UserId,
     /// The client's id.
     pub aud: ClientId,
@@ -71,7 +82,7 @@ pub struct LogoutToken {
     pub exp: u64,
     /// Its own id.
     pub jti: SmolStr,
-    /// The session.
+    /// The session as the client knows it.
     pub sid: Sid,
 }
 
@@ -109,7 +120,7 @@ mod tests {
         let (user, sid, client) = (UserId::trusted("ann"), Sid::trusted("s1"), ClientId::trusted("rp"));
         let now = Timestamp::from_seconds(1_800_000_000);
         let token =
-            ended(&user, &sid, &client).logout_token("https://op.example", now, &SeededRandom::new(1));
+            ended(&user, &sid, &client).logout_token("https://op.example", None, now, &SeededRandom::new(1));
         let claims: Value = serde_json::from_slice(&token.to_json()).unwrap();
         assert_eq!(
             claims,

@@ -2,21 +2,26 @@
 
 use serde::{Deserialize, Serialize};
 use symbolon_crypto::algorithm::Algorithm;
-use symbolon_crypto::jwk::JwkSet;
+use symbolon_crypto::jwk::{Jwk, JwkSet};
 
 use crate::branding::Branding;
+use crate::client_registration::{DynamicRegistration, document};
 use crate::client_secret::ClientSecrets;
 use crate::error::{ErrorCode, OAuthError};
 use crate::id::ClientId;
+use crate::mutual_tls::CertificateSubject;
 use crate::redirect_uri::RedirectUriForm;
 use crate::refusal::{Details, Reason};
+use crate::response_type::ResponseType;
 use crate::scope::{OFFLINE_ACCESS, Scope};
+use crate::security_profile::SecurityProfile;
 use crate::settings::ClientOverrides;
 use crate::sign_in::acr::RequestedAcr;
 use crate::time::Timestamp;
 use crate::translation;
+use crate::trusted_issuer::AssertionIssuer;
 
-/// A grant type that the token endpoint knows (RFC 7591 2, `grant_types`).
+/// A way to get tokens (RFC 7591 2, `grant_types`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum GrantType {
     /// RFC 6749 4.1.
@@ -31,12 +36,34 @@ pub enum GrantType {
     /// RFC 8693.
     #[serde(rename = "urn:ietf:params:oauth:grant-type:token-exchange")]
     TokenExchange,
+    /// Tokens from the authorization endpoint (RFC 6749 4.2, OpenID Connect Core 3.2 and 3.3). The token endpoint does not
+    /// know it.
+    #[serde(rename = "implicit")]
+    Implicit,
+    /// RFC 8628.
+    #[serde(rename = "urn:ietf:params:oauth:grant-type:device_code")]
+    DeviceCode,
+    /// RFC 7523 2.1.
+    #[serde(rename = "urn:ietf:params:oauth:grant-type:jwt-bearer")]
+    JwtBearer,
 }
 
 impl GrantType {
     /// Every grant type, as discovery lists them.
-    pub const ALL: [Self; 4] =
-        [Self::AuthorizationCode, Self::RefreshToken, Self::ClientCredentials, Self::TokenExchange];
+    pub const ALL: [Self; 7] = [
+        Self::AuthorizationCode,
+        Self::RefreshToken,
+        Self::ClientCredentials,
+        Self::TokenExchange,
+        Self::Implicit,
+        Self::DeviceCode,
+        Self::JwtBearer,
+    ];
+
+    /// The values of the parameter `grant_type` at the token endpoint.
+    pub fn of_token_endpoint() -> impl Iterator<Item = &'static str> {
+        Self::ALL.into_iter().filter(|grant| *grant != Self::Implicit).map(Self::as_str)
+    }
 
     /// The value of `grant_type`.
     pub const fn as_str(self) -> &'static str {
@@ -45,10 +72,13 @@ impl GrantType {
             Self::RefreshToken => "refresh_token",
             Self::ClientCredentials => "client_credentials",
             Self::TokenExchange => "urn:ietf:params:oauth:grant-type:token-exchange",
+            Self::Implicit => "implicit",
+            Self::DeviceCode => "urn:ietf:params:oauth:grant-type:device_code",
+            Self::JwtBearer => "urn:ietf:params:oauth:grant-type:jwt-bearer",
         }
     }
 
-    /// Reads a `grant_type` parameter.
+    /// Reads a grant type.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|grant| grant.as_str() == text)
     }
@@ -68,12 +98,27 @@ pub enum TokenEndpointAuthMethod {
     PrivateKeyJwt,
     /// A public client: no authentication.
     None,
+    /// A TLS certificate of an authority (RFC 8705 2.1).
+    TlsClientAuth,
+    /// A TLS certificate whose key the client registered (RFC 8705 2.2).
+    SelfSignedTlsClientAuth,
 }
 
 impl TokenEndpointAuthMethod {
-    /// Every method, as discovery lists them.
-    pub const ALL: [Self; 4] =
-        [Self::ClientSecretBasic, Self::ClientSecretPost, Self::PrivateKeyJwt, Self::None];
+    /// Every method, in the order in which discovery lists them.
+    pub const ALL: [Self; 6] = [
+        Self::ClientSecretBasic,
+        Self::ClientSecretPost,
+        Self::PrivateKeyJwt,
+        Self::None,
+        Self::TlsClientAuth,
+        Self::SelfSignedTlsClientAuth,
+    ];
+
+    /// Whether the client authenticates by its TLS certificate (RFC 8705 2).
+    pub const fn is_by_certificate(self) -> bool {
+        matches!(self, Self::TlsClientAuth | Self::SelfSignedTlsClientAuth)
+    }
 
     /// The registered name.
     pub const fn as_str(self) -> &'static str {
@@ -82,6 +127,8 @@ impl TokenEndpointAuthMethod {
             Self::ClientSecretPost => "client_secret_post",
             Self::PrivateKeyJwt => "private_key_jwt",
             Self::None => "none",
+            Self::TlsClientAuth => "tls_client_auth",
+            Self::SelfSignedTlsClientAuth => "self_signed_tls_client_auth",
         }
     }
 }
@@ -175,15 +222,27 @@ pub struct Client {
     /// The grant types that it may use.
     #[serde(default)]
     pub grant_types: Vec<GrantType>,
+    /// What its authorization requests may ask for; where it is empty, `code` if the client has that grant type.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub response_types: Vec<ResponseType>,
     /// The scopes that it may be granted.
     #[serde(default)]
     pub scope: Scope,
     /// How it authenticates.
     #[serde(default)]
     pub token_endpoint_auth_method: TokenEndpointAuthMethod,
-    /// Its public keys, for `private_key_jwt`.
+    /// What its TLS certificate must have, if it authenticates by `tls_client_auth` (RFC 8705 2.1.2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate_subject: Option<CertificateSubject>,
+    /// Its public keys, by which its assertions and request objects are verified, and its self-signed certificates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jwks: Option<JwkSet>,
+    /// Where it publishes these keys instead (RFC 7591 2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jwks_uri: Option<String>,
+    /// The trusted issuers whose assertions authenticate it in place of its own, and what they must say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub assertion_issuers: Vec<AssertionIssuer>,
     /// The only algorithm that its assertions may use; if absent, any that fits its keys (OpenID Connect Registration
     /// 2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -191,15 +250,40 @@ pub struct Client {
     /// The algorithm of its ID tokens; if absent, the issuer's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id_token_signed_response_alg: Option<Algorithm>,
+    /// The only algorithm that its request objects may use; if absent, any that fits its keys (OpenID Connect Registration 2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_object_signing_alg: Option<Algorithm>,
+    /// Whether its authorization requests must be signed request objects (RFC 9101 10.5).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub require_signed_request_object: bool,
+    /// The algorithm of the signed answers of the authorization endpoint (JARM 3); if absent, the issuer's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authorization_signed_response_alg: Option<Algorithm>,
+    /// The algorithm of its UserInfo answers, which are JWTs then; if absent, they are plain JSON (OpenID Connect Registration
+    /// 2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub userinfo_signed_response_alg: Option<Algorithm>,
+    /// The algorithm of introspection answers that it asks for as JWTs; if absent, the issuer's (RFC 9701 6).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub introspection_signed_response_alg: Option<Algorithm>,
     /// The algorithm of its access tokens; if absent, the issuer's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access_token_signed_response_alg: Option<Algorithm>,
+    /// Whether it gets only tokens that are bound to a key (RFC 9449 5.2).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub dpop_bound_access_tokens: bool,
+    /// Whether it gets only tokens that are bound to its TLS certificate (RFC 8705 3.4).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub tls_client_certificate_bound_access_tokens: bool,
     /// Whether it belongs to the provider or a partner: only information for administrators.
     #[serde(default)]
     pub is_trusted: bool,
     /// Whether users are never asked for consent.
     #[serde(default)]
     pub skip_consent: bool,
+    /// Whether its authorization requests must be pushed (RFC 9126 6).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub require_pushed_authorization_requests: bool,
     /// Token exchange.
     #[serde(flatten)]
     pub token_exchange: TokenExchangePolicy,
@@ -221,12 +305,21 @@ pub struct Client {
     /// Where a sign-in at the client begins that it did not ask for (OpenID Connect Registration 2, Core 4).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initiate_login_uri: Option<String>,
+    /// Its sector, where its subjects are pairwise; `None` where they are public (OpenID Connect Core 8.1).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sector: Option<String>,
     /// Settings that differ from the issuer's.
     #[serde(default)]
     pub settings: ClientOverrides,
     /// How the pages of its requests present the provider, where that is not as the issuer says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branding: Option<Box<Branding>>,
+    /// That it registered itself, and by what it manages its registration (RFC 7591, RFC 7592).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dynamic_registration: Option<Box<DynamicRegistration>>,
+    /// That nobody registered it: its metadata were read at the URL that is its id. Such a client is never stored.
+    #[serde(skip)]
+    pub is_from_document: bool,
     /// Metadata that is only displayed: `logo_uri`, `client_uri`, `policy_uri`, `tos_uri`, `contacts`, ...
     #[serde(default)]
     pub display: serde_json::Map<String, serde_json::Value>,
@@ -244,6 +337,27 @@ impl Client {
     /// Whether it is a public client, which cannot keep a secret (RFC 6749 2.1).
     pub fn is_public(&self) -> bool {
         self.token_endpoint_auth_method == TokenEndpointAuthMethod::None
+    }
+
+    /// Whether no administrator made it: it registered itself, or its metadata were read at the URL that is its id.
+    pub const fn is_of_stranger(&self) -> bool {
+        self.dynamic_registration.is_some() || self.is_from_document
+    }
+
+    /// The host by which people know it that claims a name: where its metadata were read.
+    pub fn document_host(&self) -> Option<String> {
+        self.is_from_document.then(|| document::host_of(&self.client_id))?
+    }
+
+    /// The keys that verify what it signed: those that were fetched from its `jwks_uri`, or else those that it registered.
+    pub fn verifying_keys<'k>(&'k self, fetched: Option<&'k JwkSet>) -> &'k [Jwk] {
+        fetched.or(self.jwks.as_ref()).map(|set| set.keys.as_slice()).unwrap_or_default()
+    }
+
+    /// Whether assertions of this issuer may authenticate it.
+    pub fn takes_assertions_of(&self, iss: &str) -> bool {
+        self.token_endpoint_auth_method == TokenEndpointAuthMethod::PrivateKeyJwt
+            && self.assertion_issuers.iter().any(|own| own.issuer == iss)
     }
 
     /// Its client type (RFC 6749 2.1).
@@ -295,6 +409,41 @@ impl Client {
     /// Whether it has registered a grant type.
     pub fn may_use(&self, grant: GrantType) -> bool {
         self.grant_types.contains(&grant)
+    }
+
+    /// Whether its authorization requests must be signed request objects: by its own word (RFC 9101 10.5), or by its profile
+    /// (FAPI 2.0 Message Signing 5.3.1).
+    pub fn requires_signed_requests(&self) -> bool {
+        self.require_signed_request_object
+            || self.settings.profile.is_some_and(SecurityProfile::signs_requests)
+    }
+
+    /// Whether its token requests must have a DPoP proof: by its own word (RFC 9449 5.2), or by its profile, unless its tokens
+    /// are bound to its certificate (FAPI 2.0 Security Profile 5.3.2.1).
+    pub const fn requires_proof(&self) -> bool {
+        self.dpop_bound_access_tokens
+            || (self.settings.profile.is_some() && !self.tls_client_certificate_bound_access_tokens)
+    }
+
+    /// Whether it gets only tokens that are bound, to a key or to its certificate.
+    pub const fn requires_bound_tokens(&self) -> bool {
+        self.requires_proof() || self.tls_client_certificate_bound_access_tokens
+    }
+
+    /// The algorithm that signs an answer for it: `own`, which it registered for this kind of answer, else the issuer's. Under
+    /// a profile that of its ID tokens stands in for what is not registered, since the issuer's may not be allowed (FAPI 2.0
+    /// Security Profile 5.4).
+    pub fn signing_algorithm(&self, own: Option<Algorithm>, of_issuer: Algorithm) -> Algorithm {
+        let of_profile = self.settings.profile.and(self.id_token_signed_response_alg);
+        own.or(of_profile).unwrap_or(of_issuer)
+    }
+
+    /// What its authorization requests may ask for.
+    pub fn response_types(&self) -> &[ResponseType] {
+        match self.response_types.is_empty() && self.may_use(GrantType::AuthorizationCode) {
+            true => &[ResponseType::Code],
+            false => &self.response_types,
+        }
     }
 
     /// `unauthorized_client` for a grant type that it has not registered (RFC 6749 5.2).

@@ -2,26 +2,31 @@
 //!
 //! Every operation first builds a whole document (the defaults, or the client's present metadata with a patch), and
 //! then reads it with one set of checks. Members that nobody knows are refused, and so are members that request
-//! unsupported features: an administrator relies on what was accepted. (A registration endpoint for strangers would have to
-//! ignore unknown members, RFC 7591 2.)
+//! unsupported features: an administrator relies on what was accepted. (Applications that register themselves may send
+//! members that nobody knows, RFC 7591 2: [`client_registration`](crate::client_registration) takes those out before.)
 
+mod assertion_issuers;
+mod certificate_subject;
 mod grant_types;
 mod initiate_login_uri;
+mod keys;
 mod logout_uris;
 mod redirect_uris;
+mod response_types;
 mod secrets;
+pub(crate) mod sector;
 mod settings;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
+use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::digest::HmacKey;
-use symbolon_crypto::jwk::JwkSet;
 use symbolon_crypto::random::{self, Random};
 use symbolon_crypto::secret::SecretString;
 
 use crate::branding::{self, Branding};
 use crate::claim_definition;
-use crate::client::{Client, GrantType, TokenEndpointAuthMethod, TokenExchangePolicy};
+use crate::client::{Client, TokenExchangePolicy};
 use crate::client_secret::ClientSecret;
 use crate::error::{ErrorCode, OAuthError};
 use crate::id::{ClientId, refused_in_paths};
@@ -35,6 +40,7 @@ use crate::translation::{self, MOST_TRANSLATIONS};
 use crate::unknown_member::{self, Members};
 
 pub use secrets::{regenerate_secret, secret_digests};
+pub use sector::{check_document, document_needed, document_unread};
 pub use settings::is_below_default;
 
 /// A JSON object of metadata.
@@ -42,34 +48,26 @@ pub type Metadata = Map<String, Value>;
 
 /// The most values in a list.
 const MAX_VALUES: usize = 256;
-/// The most keys of a client.
-const MAX_KEYS: usize = 32;
 /// The longest override of a lifetime, in seconds.
 const MAX_LIFETIME: u64 = LONGEST_LIFE.as_secs();
 /// The longest life of a code, in seconds (RFC 6749 4.1.2: a maximum of 10 minutes is recommended).
 const MAX_CODE_LIFETIME: u64 = 600;
-/// Registered members for features that are not supported (proof of possession, pushed and signed requests, encryption,
-/// forced authentication). They are refused, so that nobody relies on a protection that does not exist.
-const UNSUPPORTED: [&str; 18] = [
-    "dpop_bound_access_tokens",
-    "tls_client_certificate_bound_access_tokens",
-    "require_pushed_authorization_requests",
-    "require_signed_request_object",
-    "request_object_signing_alg",
+/// Registered members for features that are not supported (encryption, forced authentication). They are refused, so
+/// that nobody relies on a protection that does not exist.
+const UNSUPPORTED: [&str; 10] = [
     "request_object_encryption_alg",
     "request_object_encryption_enc",
-    "authorization_signed_response_alg",
     "id_token_encrypted_response_alg",
     "id_token_encrypted_response_enc",
-    "userinfo_signed_response_alg",
     "userinfo_encrypted_response_alg",
     "userinfo_encrypted_response_enc",
-    "introspection_signed_response_alg",
     "introspection_encrypted_response_alg",
     "require_auth_time",
     "request_uris",
     "software_statement",
 ];
+/// The member that asks for tokens which are bound to the client's certificate (RFC 8705 3.4).
+const CERTIFICATE_BOUND: &str = "tls_client_certificate_bound_access_tokens";
 /// Members of a shown client that a change cannot set. They are accepted, so that what was shown can be sent back.
 const SHOWN_ONLY: [&str; 5] =
     ["created_at", "updated_at", "client_id_issued_at", "client_secrets", "client_secret_expires_at"];
@@ -172,19 +170,18 @@ pub fn view(client: &Client) -> Metadata {
 }
 
 /// The client as JSON, by the present names alone.
-fn document(client: &Client) -> Metadata {
+pub(crate) fn document(client: &Client) -> Metadata {
     let mut out = client.display.clone();
-    let codes = client.may_use(GrantType::AuthorizationCode);
     let members = json!({
         "client_id": client.client_id,
         "client_name": client.client_name,
         "redirect_uris": client.redirect_uris,
         "post_logout_redirect_uris": client.post_logout_redirect_uris,
         "grant_types": client.grant_types,
-        "response_types": if codes { &["code"][..] } else { &[] },
+        "response_types": client.response_types(),
         "scope": client.scope,
         "token_endpoint_auth_method": client.token_endpoint_auth_method,
-        "subject_type": "public",
+        "subject_type": if client.sector.is_some() { sector::PAIRWISE } else { sector::PUBLIC },
         "is_trusted": client.is_trusted,
         "skip_consent": client.skip_consent,
         "audiences": client.audiences,
@@ -204,6 +201,24 @@ fn document(client: &Client) -> Metadata {
     if !client.redirect_uri_forms.is_empty() {
         out.insert("redirect_uri_forms".to_owned(), json!(client.redirect_uri_forms));
     }
+    if !client.assertion_issuers.is_empty() {
+        out.insert("assertion_issuers".to_owned(), json!(client.assertion_issuers));
+    }
+    if client.require_signed_request_object {
+        out.insert("require_signed_request_object".to_owned(), true.into());
+    }
+    if client.require_pushed_authorization_requests {
+        out.insert("require_pushed_authorization_requests".to_owned(), true.into());
+    }
+    if client.dpop_bound_access_tokens {
+        out.insert("dpop_bound_access_tokens".to_owned(), true.into());
+    }
+    if client.tls_client_certificate_bound_access_tokens {
+        out.insert("tls_client_certificate_bound_access_tokens".to_owned(), true.into());
+    }
+    if let Some(subject) = &client.certificate_subject {
+        out.insert(subject.member().to_owned(), subject.value().into());
+    }
     if !client.default_acr_values.is_empty() {
         out.insert("default_acr_values".to_owned(), json!(client.default_acr_values));
     }
@@ -212,8 +227,13 @@ fn document(client: &Client) -> Metadata {
     }
     for (name, value) in [
         ("jwks", json!(client.jwks)),
+        ("jwks_uri", json!(client.jwks_uri)),
         ("token_endpoint_auth_signing_alg", json!(client.token_endpoint_auth_signing_alg)),
         ("id_token_signed_response_alg", json!(client.id_token_signed_response_alg)),
+        ("authorization_signed_response_alg", json!(client.authorization_signed_response_alg)),
+        ("userinfo_signed_response_alg", json!(client.userinfo_signed_response_alg)),
+        ("introspection_signed_response_alg", json!(client.introspection_signed_response_alg)),
+        ("request_object_signing_alg", json!(client.request_object_signing_alg)),
         ("access_token_signed_response_alg", json!(client.access_token_signed_response_alg)),
         ("default_max_age", json!(client.default_max_age)),
         ("initiate_login_uri", json!(client.initiate_login_uri)),
@@ -260,8 +280,10 @@ fn build(
     let doc = &mut Members::new(document);
     refuse_unsupported(doc)?;
     let client_id = client_id(doc, current, random)?;
+    let denied = settings::denied(doc);
     let method = take(doc, "token_endpoint_auth_method")?.unwrap_or_default();
-    let grant_types = grant_types::read(doc, method)?;
+    let response_types = response_types::read(doc)?;
+    let grant_types = grant_types::read(doc, method, &response_types)?;
     let given = secrets::Given::read(doc)?;
     let own = current.map(|client| client.client_secrets.live(now)).unwrap_or_default();
     let redirect_uri_forms = redirect_uris::forms(doc)?;
@@ -272,6 +294,10 @@ fn build(
     let (client_secrets, client_secret) = secrets::secrets(method, given, own, key, now, random)?;
     let client_name = client_name(doc)?;
     let redirect_uris = redirect_uris::read(doc, &grant_types, &redirect_uri_forms)?;
+    let sector = sector::read(doc, &redirect_uris, &redirect_uri_forms)?;
+    let assertion_issuers = assertion_issuers::read(doc, method)?;
+    let signs_itself = assertion_issuers.is_empty();
+    let keys::Keys { jwks, jwks_uri } = keys::read(doc, method, &redirect_uri_forms, signs_itself)?;
     let client = Client {
         client_id,
         client_secrets,
@@ -280,15 +306,28 @@ fn build(
         redirect_uris,
         post_logout_redirect_uris: redirect_uris::read_post_logout(doc, &redirect_uri_forms)?,
         redirect_uri_forms,
+        response_types: response_types::agree(response_types, &grant_types)?,
         grant_types,
         scope: scope(doc)?,
         token_endpoint_auth_method: method,
-        jwks: jwks(doc, method)?,
+        certificate_subject: certificate_subject::read(doc, method)?,
+        jwks,
+        jwks_uri,
+        assertion_issuers,
         token_endpoint_auth_signing_alg: take(doc, "token_endpoint_auth_signing_alg")?,
         id_token_signed_response_alg: take(doc, "id_token_signed_response_alg")?,
+        authorization_signed_response_alg: take(doc, "authorization_signed_response_alg")?,
+        userinfo_signed_response_alg: algorithm_or_none(doc, "userinfo_signed_response_alg")?,
+        introspection_signed_response_alg: algorithm_or_none(doc, "introspection_signed_response_alg")?,
+        request_object_signing_alg: take(doc, "request_object_signing_alg")?,
+        require_signed_request_object: take(doc, "require_signed_request_object")?.unwrap_or_default(),
         access_token_signed_response_alg: take(doc, "access_token_signed_response_alg")?,
+        dpop_bound_access_tokens: take(doc, "dpop_bound_access_tokens")?.unwrap_or_default(),
+        tls_client_certificate_bound_access_tokens: take(doc, CERTIFICATE_BOUND)?.unwrap_or_default(),
         is_trusted: take(doc, "is_trusted")?.unwrap_or_default(),
         skip_consent: take(doc, "skip_consent")?.unwrap_or_default(),
+        require_pushed_authorization_requests: take(doc, "require_pushed_authorization_requests")?
+            .unwrap_or_default(),
         token_exchange: token_exchange(doc)?,
         audiences: list(doc, "audiences")?,
         access_token_audiences: list(doc, "access_token_audiences")?,
@@ -296,8 +335,11 @@ fn build(
         default_max_age: take(doc, "default_max_age")?,
         default_acr_values: take(doc, "default_acr_values")?.unwrap_or_default(),
         initiate_login_uri: initiate_login_uri::read(doc)?,
+        sector,
         settings: overrides(doc)?,
         branding: branding(doc)?,
+        dynamic_registration: current.and_then(|client| client.dynamic_registration.clone()),
+        is_from_document: false,
         display: display(doc)?,
         created_at: current.map_or(now, |client| client.created_at),
         updated_at: current.map_or(now, |client| later(client.updated_at, now)),
@@ -309,11 +351,18 @@ fn build(
     if current.is_none() {
         grant_types::check_exchange(&client)?;
     }
+    settings::keeps_to_profile(&client, &denied)?;
+    // RFC 9449 5, RFC 8705 3: whoever asks for a bound token proves a key, which the authorization endpoint has no place for.
+    if client.requires_bound_tokens() && client.response_types().iter().any(|own| own.has_token()) {
+        let mend = "leave it out, or use response types without token";
+        let name = if client.requires_proof() { "dpop_bound_access_tokens" } else { CERTIFICATE_BOUND };
+        return Err(invalid(name, format!("cannot hold for tokens that pass through the browser: {mend}")));
+    }
     Ok(Registration { client, client_secret, warnings })
 }
 
 /// Always later than before, even if the clock has not advanced: stores detect lost races by `updated_at`.
-fn later(before: Timestamp, now: Timestamp) -> Timestamp {
+pub(crate) fn later(before: Timestamp, now: Timestamp) -> Timestamp {
     now.max(Timestamp::from_millis(before.millis().saturating_add(1)))
 }
 
@@ -334,6 +383,17 @@ fn take<T: DeserializeOwned>(doc: &mut Members, name: &'static str) -> Result<Op
     }
 }
 
+/// An algorithm where `none` means the same as absent, so that no answer is ever a JWT without a signature.
+fn algorithm_or_none(doc: &mut Members, name: &'static str) -> Result<Option<Algorithm>, OAuthError> {
+    match doc.get(name) {
+        Some(value) if *value == "none" => {
+            doc.take(name);
+            Ok(None)
+        }
+        _ => take(doc, name),
+    }
+}
+
 fn list(doc: &mut Members, name: &'static str) -> Result<Vec<String>, OAuthError> {
     let values: Vec<String> = take(doc, name)?.unwrap_or_default();
     if values.len() > MAX_VALUES {
@@ -347,15 +407,6 @@ fn list(doc: &mut Members, name: &'static str) -> Result<Vec<String>, OAuthError
 
 /// Refuses members that would change the meaning of the rest.
 fn refuse_unsupported(doc: &mut Members) -> Result<(), OAuthError> {
-    if doc.take("jwks_uri").is_some_and(|uri| !uri.is_null()) {
-        return Err(invalid("jwks_uri", "is not supported: give the keys as jwks"));
-    }
-    if take::<String>(doc, "subject_type")?.is_some_and(|kind| kind != "public") {
-        return Err(invalid("subject_type", "must be public"));
-    }
-    if list(doc, "response_types")?.iter().any(|kind| kind != "code") {
-        return Err(invalid("response_types", "must be [code]"));
-    }
     for name in UNSUPPORTED {
         let is_off =
             |value: &Value| value.is_null() || *value == false || *value == "none" || *value == json!([]);
@@ -445,19 +496,6 @@ fn scope(doc: &mut Members) -> Result<Scope, OAuthError> {
         Some(text) => Scope::parse(&text).map_err(|why| invalid("scope", format!("is not valid: {why}"))),
         None => Scope::parse("openid profile email").map_err(|why| invalid("scope", why)),
     }
-}
-
-fn jwks(doc: &mut Members, method: TokenEndpointAuthMethod) -> Result<Option<JwkSet>, OAuthError> {
-    let set: Option<JwkSet> = take(doc, "jwks")?;
-    let keys = set.as_ref().map_or(0, |set| set.keys.iter().filter(|key| key.may_verify()).count());
-    if method == TokenEndpointAuthMethod::PrivateKeyJwt && keys == 0 {
-        return Err(invalid("jwks", "is required for private_key_jwt, with an RSA, P-256 or Ed25519 key"));
-    }
-    if set.as_ref().is_some_and(|set| set.keys.len() > MAX_KEYS) {
-        return Err(invalid("jwks", "has more than 32 keys"));
-    }
-    // Rebuilt from the stored keys alone: the number of skipped keys is not stored, so two equal sets would differ.
-    Ok(set.map(|set| JwkSet::new(set.keys)))
 }
 
 fn token_exchange(doc: &mut Members) -> Result<TokenExchangePolicy, OAuthError> {

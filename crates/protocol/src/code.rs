@@ -79,6 +79,9 @@ pub struct CodeGrant {
     /// from `amr`.
     #[serde(default)]
     pub acr: Option<Acr>,
+    /// The thumbprint of the only key with which the code can be redeemed (`dpop_jkt`, RFC 9449 10).
+    #[serde(default)]
+    pub dpop_jkt: Option<SmolStr>,
 }
 
 /// The code challenge in records: bytes in binary formats, a list of numbers in JSON, which the cluster store uses.
@@ -140,6 +143,7 @@ mod tests {
         let mut code = fixture::code("openid");
         for challenge in [Some([7; 32]), None] {
             code.code_challenge = challenge;
+            code.dpop_jkt = challenge.map(|_| "jkt".into());
             let record = postcard::to_allocvec(&code).unwrap();
             assert_eq!(postcard::from_bytes::<CodeGrant>(&record).unwrap(), code);
             let json = serde_json::to_value(&code).unwrap();

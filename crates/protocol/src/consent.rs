@@ -51,11 +51,21 @@ pub struct GivenConsent {
     pub consent: Consent,
     /// Since when an earlier consent must have been given to count beside it; `None` where consents have no end.
     counts_since: Option<Timestamp>,
+    /// Whether it is given to a client that is not stored, because its `client_id` is the URL of its metadata.
+    pub is_to_document: bool,
+}
+
+impl GivenConsent {
+    /// The same, given to a client that is not stored, if that is so.
+    #[must_use]
+    pub fn for_document(self, is_to_document: bool) -> Self {
+        Self { is_to_document, ..self }
+    }
 }
 
 impl From<Consent> for GivenConsent {
     fn from(consent: Consent) -> Self {
-        Self { consent, counts_since: None }
+        Self { consent, counts_since: None, is_to_document: false }
     }
 }
 
@@ -71,7 +81,7 @@ impl Consent {
     /// # Errors
     /// [`InvalidScope`] if the union is longer than a scope may be.
     pub fn joined(&self, given: &GivenConsent) -> Result<Self, InvalidScope> {
-        let GivenConsent { consent: now, counts_since } = given;
+        let GivenConsent { consent: now, counts_since, .. } = given;
         let is_over = counts_since.is_some_and(|since| self.granted_at < since);
         if self.version != now.version || is_over {
             return Ok(now.clone());
@@ -107,7 +117,8 @@ impl ConsentTerms {
     /// A consent that is given now.
     pub fn give(&self, scope: Scope, now: Timestamp) -> GivenConsent {
         let counts_since = self.lifetime.map(|lifetime| now - lifetime);
-        GivenConsent { consent: Consent { scope, granted_at: now, version: self.version }, counts_since }
+        let consent = Consent { scope, granted_at: now, version: self.version };
+        GivenConsent { counts_since, ..consent.into() }
     }
 }
 

@@ -6,9 +6,11 @@ use symbolon_crypto::algorithm::Algorithm;
 use crate::authorize::{Prompt, ResponseMode};
 use crate::claim_definition::{Destination, Origin};
 use crate::client::{GrantType, TokenEndpointAuthMethod};
+use crate::response_type::ResponseType;
 use crate::scope::{GROUPS, ROLES, Scope};
 use crate::settings::IssuerSettings;
 use crate::sign_in::acr::Acr;
+use crate::trusted_issuer::TrustedUse;
 use crate::ui_locale::UiLocale;
 use crate::user_claims::PROFILE_CLAIMS;
 
@@ -20,8 +22,13 @@ pub mod path {
     pub const USERINFO: &str = "/userinfo";
     pub const INTROSPECTION: &str = "/introspect";
     pub const REVOCATION: &str = "/revoke";
+    pub const PUSHED_AUTHORIZATION_REQUEST: &str = "/par";
+    pub const DEVICE_AUTHORIZATION: &str = "/device_authorization";
+    pub const DEVICE: &str = "/device";
     pub const END_SESSION: &str = "/logout";
     pub const CHECK_SESSION: &str = "/check-session";
+    pub const REGISTRATION: &str = "/connect/register";
+    pub const REGISTRATION_OF_CLIENT: &str = "/connect/register/{name}";
     pub const JWKS: &str = "/.well-known/jwks.json";
     pub const OPENID_CONFIGURATION: &str = "/.well-known/openid-configuration";
     pub const OAUTH_AUTHORIZATION_SERVER: &str = "/.well-known/oauth-authorization-server";
@@ -34,8 +41,21 @@ pub const SCOPES: [&str; 8] =
 
 /// The standard claims that ID tokens and UserInfo may carry (OpenID Connect Core 2, 5.1).
 fn standard_claims() -> Vec<&'static str> {
-    const OF_TOKENS: [&str; 11] =
-        ["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "acr", "amr", "at_hash", "sid"];
+    const OF_TOKENS: [&str; 13] = [
+        "iss",
+        "sub",
+        "aud",
+        "exp",
+        "iat",
+        "auth_time",
+        "nonce",
+        "acr",
+        "amr",
+        "at_hash",
+        "c_hash",
+        "s_hash",
+        "sid",
+    ];
     const OTHERS: [&str; 8] = [
         "updated_at",
         "email",
@@ -89,11 +109,44 @@ fn scopes(settings: &IssuerSettings) -> Vec<&str> {
     all
 }
 
+/// What an issuer offers of mutual TLS (RFC 8705), where client certificates arrive.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MutualTls {
+    /// The URL to whose end the paths of endpoints are appended, where clients with a certificate call another host than others.
+    pub base: Option<String>,
+}
+
+/// The endpoints that a client calls with its certificate (RFC 8705 5).
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs, reason = "each is the endpoint of the same name")]
+pub struct MtlsEndpointAliases {
+    pub token_endpoint: String,
+    pub userinfo_endpoint: String,
+    pub introspection_endpoint: String,
+    pub revocation_endpoint: String,
+    pub pushed_authorization_request_endpoint: String,
+    pub device_authorization_endpoint: String,
+}
+
+impl MtlsEndpointAliases {
+    fn at(base: &str) -> Self {
+        let url = |path| endpoint(base, path);
+        Self {
+            token_endpoint: url(path::TOKEN),
+            userinfo_endpoint: url(path::USERINFO),
+            introspection_endpoint: url(path::INTROSPECTION),
+            revocation_endpoint: url(path::REVOCATION),
+            pushed_authorization_request_endpoint: url(path::PUSHED_AUTHORIZATION_REQUEST),
+            device_authorization_endpoint: url(path::DEVICE_AUTHORIZATION),
+        }
+    }
+}
+
 /// The document, for both well-known locations.
 #[derive(Clone, Debug, Serialize)]
 #[allow(
     missing_docs,
-    reason = "each field is the metadata of the same name in Discovery 3, RFC 8414 2, RFC 9207 3 or the logout specifications"
+    reason = "each field is the metadata of the same name in Discovery 3, RFC 8414 2, RFC 8705 3.3 and 5, RFC 9126 5, RFC 9207 3, RFC 9449 5.1, RFC 9701 7, JARM 4, OAuth Client ID Metadata Document 6 or the logout specifications"
 )]
 pub struct ProviderMetadata<'a> {
     pub issuer: String,
@@ -103,14 +156,20 @@ pub struct ProviderMetadata<'a> {
     pub jwks_uri: String,
     pub introspection_endpoint: String,
     pub revocation_endpoint: String,
+    pub pushed_authorization_request_endpoint: String,
+    pub device_authorization_endpoint: String,
     pub end_session_endpoint: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub registration_endpoint: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub client_id_metadata_document_supported: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check_session_iframe: Option<String>,
     pub scopes_supported: Vec<&'a str>,
     pub claims_supported: Vec<&'a str>,
     pub claim_types_supported: &'static [&'static str],
     pub subject_types_supported: &'static [&'static str],
-    pub response_types_supported: &'static [&'static str],
+    pub response_types_supported: Vec<&'static str>,
     pub response_modes_supported: Vec<&'static str>,
     pub grant_types_supported: Vec<&'static str>,
     pub ui_locales_supported: [&'static str; 6],
@@ -118,12 +177,20 @@ pub struct ProviderMetadata<'a> {
     pub acr_values_supported: Vec<&'static str>,
     pub code_challenge_methods_supported: &'static [&'static str],
     pub id_token_signing_alg_values_supported: Vec<&'static str>,
+    pub authorization_signing_alg_values_supported: Vec<&'static str>,
+    pub userinfo_signing_alg_values_supported: Vec<&'static str>,
+    pub introspection_signing_alg_values_supported: Vec<&'static str>,
     pub token_endpoint_auth_methods_supported: Vec<&'static str>,
     pub token_endpoint_auth_signing_alg_values_supported: Vec<&'static str>,
     pub introspection_endpoint_auth_methods_supported: Vec<&'static str>,
     pub introspection_endpoint_auth_signing_alg_values_supported: Vec<&'static str>,
     pub revocation_endpoint_auth_methods_supported: Vec<&'static str>,
     pub revocation_endpoint_auth_signing_alg_values_supported: Vec<&'static str>,
+    pub dpop_signing_alg_values_supported: Vec<&'static str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub tls_client_certificate_bound_access_tokens: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mtls_endpoint_aliases: Option<MtlsEndpointAliases>,
     pub authorization_response_iss_parameter_supported: bool,
     pub backchannel_logout_supported: bool,
     pub backchannel_logout_session_supported: bool,
@@ -131,8 +198,10 @@ pub struct ProviderMetadata<'a> {
     pub frontchannel_logout_session_supported: bool,
     pub claims_parameter_supported: bool,
     pub request_parameter_supported: bool,
+    pub request_object_signing_alg_values_supported: Vec<&'static str>,
     pub request_uri_parameter_supported: bool,
     pub require_request_uri_registration: bool,
+    pub require_pushed_authorization_requests: bool,
 }
 
 /// An issuer's URL as the paths of its endpoints are appended to it: a terminating slash is removed before (OpenID
@@ -146,14 +215,23 @@ pub fn endpoint(issuer_url: &str, path: &str) -> String {
     format!("{}{path}", base(issuer_url))
 }
 
-/// The metadata of an issuer.
-pub fn provider_metadata<'a>(issuer_url: &str, settings: &'a IssuerSettings) -> ProviderMetadata<'a> {
+/// The metadata of an issuer. `mutual_tls` is `None` where no client certificates arrive.
+pub fn provider_metadata<'a>(
+    issuer_url: &str,
+    settings: &'a IssuerSettings,
+    mutual_tls: Option<&MutualTls>,
+) -> ProviderMetadata<'a> {
     let url = |path| endpoint(issuer_url, path);
     let algorithms = || Algorithm::ALL.map(Algorithm::as_str).to_vec();
     // RFC 9864 2.2: newer clients call EdDSA with Ed25519 `Ed25519`; both names are accepted.
     let accepted =
         || Algorithm::ALL.map(Algorithm::as_str).into_iter().chain(["Ed25519"]).collect::<Vec<_>>();
-    let methods = || TokenEndpointAuthMethod::ALL.map(TokenEndpointAuthMethod::as_str).to_vec();
+    let takes_certificates = mutual_tls.is_some();
+    let offered = move || {
+        let all = TokenEndpointAuthMethod::ALL.into_iter();
+        all.filter(move |method| takes_certificates || !method.is_by_certificate())
+    };
+    let methods = || offered().map(TokenEndpointAuthMethod::as_str).collect::<Vec<_>>();
     let grants = GrantType::ALL.into_iter();
     ProviderMetadata {
         issuer: issuer_url.to_owned(),
@@ -163,16 +241,26 @@ pub fn provider_metadata<'a>(issuer_url: &str, settings: &'a IssuerSettings) -> 
         jwks_uri: url(path::JWKS),
         introspection_endpoint: url(path::INTROSPECTION),
         revocation_endpoint: url(path::REVOCATION),
+        pushed_authorization_request_endpoint: url(path::PUSHED_AUTHORIZATION_REQUEST),
+        device_authorization_endpoint: url(path::DEVICE_AUTHORIZATION),
         end_session_endpoint: url(path::END_SESSION),
+        registration_endpoint: (!settings.client_registration.is_off()).then(|| url(path::REGISTRATION)),
+        client_id_metadata_document_supported: !settings.client_id_metadata_documents.is_empty(),
         check_session_iframe: settings.session_management.then(|| url(path::CHECK_SESSION)),
         scopes_supported: scopes(settings),
         claims_supported: claims(settings),
         claim_types_supported: &["normal"],
-        subject_types_supported: &["public"],
-        response_types_supported: &["code"],
-        response_modes_supported: ResponseMode::ALL.map(ResponseMode::as_str).to_vec(),
+        subject_types_supported: &["public", "pairwise"],
+        response_types_supported: ResponseType::ALL.map(ResponseType::as_str).to_vec(),
+        response_modes_supported: ResponseMode::VALUES.to_vec(),
         grant_types_supported: grants
-            .filter(|grant| settings.token_exchange || *grant != GrantType::TokenExchange)
+            .filter(|grant| match grant {
+                GrantType::TokenExchange => settings.token_exchange,
+                GrantType::JwtBearer => {
+                    settings.trusted_issuers.iter().any(|own| own.is_for(TrustedUse::JwtBearer))
+                }
+                _ => true,
+            })
             .map(GrantType::as_str)
             .collect(),
         ui_locales_supported: UiLocale::ALL.map(UiLocale::tag),
@@ -180,27 +268,34 @@ pub fn provider_metadata<'a>(issuer_url: &str, settings: &'a IssuerSettings) -> 
         acr_values_supported: Acr::ALL.map(Acr::as_str).to_vec(),
         code_challenge_methods_supported: &["S256"],
         id_token_signing_alg_values_supported: algorithms(),
+        authorization_signing_alg_values_supported: algorithms(),
+        userinfo_signing_alg_values_supported: algorithms(),
+        introspection_signing_alg_values_supported: algorithms(),
         token_endpoint_auth_methods_supported: methods(),
         token_endpoint_auth_signing_alg_values_supported: accepted(),
         // RFC 7662 2.1: introspection requires an authenticated caller, so `none` is not listed.
-        introspection_endpoint_auth_methods_supported: TokenEndpointAuthMethod::ALL
-            .into_iter()
+        introspection_endpoint_auth_methods_supported: offered()
             .filter(|method| *method != TokenEndpointAuthMethod::None)
             .map(TokenEndpointAuthMethod::as_str)
             .collect(),
         introspection_endpoint_auth_signing_alg_values_supported: accepted(),
         revocation_endpoint_auth_methods_supported: methods(),
         revocation_endpoint_auth_signing_alg_values_supported: accepted(),
+        dpop_signing_alg_values_supported: accepted(),
+        tls_client_certificate_bound_access_tokens: takes_certificates,
+        mtls_endpoint_aliases: mutual_tls.and_then(|own| own.base.as_deref()).map(MtlsEndpointAliases::at),
         authorization_response_iss_parameter_supported: true,
         backchannel_logout_supported: true,
         backchannel_logout_session_supported: true,
         frontchannel_logout_supported: true,
         frontchannel_logout_session_supported: true,
-        claims_parameter_supported: false,
-        request_parameter_supported: false,
+        claims_parameter_supported: true,
+        request_parameter_supported: true,
+        request_object_signing_alg_values_supported: accepted(),
         // Discovery 3: its default is true, so false must be stated.
         request_uri_parameter_supported: false,
         require_request_uri_registration: false,
+        require_pushed_authorization_requests: settings.require_pushed_authorization_requests,
     }
 }
 
@@ -209,9 +304,10 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::client_registration::ClientRegistration;
 
     fn document(issuer: &str, settings: &IssuerSettings) -> Value {
-        serde_json::to_value(provider_metadata(issuer, settings)).unwrap()
+        serde_json::to_value(provider_metadata(issuer, settings, None)).unwrap()
     }
 
     #[test]
@@ -220,6 +316,41 @@ mod tests {
         let told = document("https://op.example", &on);
         assert_eq!(told["check_session_iframe"], json!("https://op.example/check-session"));
         assert!(document("https://op.example", &IssuerSettings::default())["check_session_iframe"].is_null());
+    }
+
+    #[test]
+    fn the_registration_endpoint_is_told_where_applications_may_register() {
+        for mode in [ClientRegistration::InitialAccessToken, ClientRegistration::Open] {
+            let on = IssuerSettings { client_registration: mode, ..IssuerSettings::default() };
+            let told = document("https://op.example/acme", &on);
+            assert_eq!(told["registration_endpoint"], "https://op.example/acme/connect/register");
+        }
+        assert!(
+            document("https://op.example", &IssuerSettings::default())["registration_endpoint"].is_null()
+        );
+    }
+
+    #[test]
+    fn mutual_tls_is_told_where_certificates_arrive() {
+        let settings = IssuerSettings::default();
+        let without = document("https://op.example", &settings);
+        assert!(without["tls_client_certificate_bound_access_tokens"].is_null());
+        let told = |base: Option<&str>| {
+            let own = MutualTls { base: base.map(str::to_owned) };
+            serde_json::to_value(provider_metadata("https://op.example/acme", &settings, Some(&own))).unwrap()
+        };
+        let plain = told(None);
+        assert_eq!(plain["tls_client_certificate_bound_access_tokens"], json!(true));
+        assert!(plain["mtls_endpoint_aliases"].is_null());
+        let methods = plain["token_endpoint_auth_methods_supported"].as_array().unwrap();
+        for method in ["tls_client_auth", "self_signed_tls_client_auth"] {
+            assert!(methods.contains(&json!(method)), "{method}");
+        }
+        let elsewhere = told(Some("https://mtls.op.example/acme"));
+        assert_eq!(elsewhere["token_endpoint"], "https://op.example/acme/token");
+        let aliases = &elsewhere["mtls_endpoint_aliases"];
+        assert_eq!(aliases["token_endpoint"], "https://mtls.op.example/acme/token");
+        assert_eq!(aliases["userinfo_endpoint"], "https://mtls.op.example/acme/userinfo");
     }
 
     #[test]
@@ -234,16 +365,31 @@ mod tests {
             ("introspection_endpoint", json!("https://op.example/acme/introspect")),
             ("revocation_endpoint", json!("https://op.example/acme/revoke")),
             ("end_session_endpoint", json!("https://op.example/acme/logout")),
+            ("device_authorization_endpoint", json!("https://op.example/acme/device_authorization")),
+            ("pushed_authorization_request_endpoint", json!("https://op.example/acme/par")),
+            ("require_pushed_authorization_requests", json!(false)),
             ("backchannel_logout_supported", json!(true)),
             ("backchannel_logout_session_supported", json!(true)),
             ("frontchannel_logout_supported", json!(true)),
             ("frontchannel_logout_session_supported", json!(true)),
-            ("response_types_supported", json!(["code"])),
-            ("response_modes_supported", json!(["query", "fragment", "form_post"])),
-            ("subject_types_supported", json!(["public"])),
+            (
+                "response_types_supported",
+                json!([
+                    "code",
+                    "id_token",
+                    "id_token token",
+                    "code id_token",
+                    "code token",
+                    "code id_token token"
+                ]),
+            ),
+            ("response_modes_supported", json!(ResponseMode::VALUES)),
+            ("subject_types_supported", json!(["public", "pairwise"])),
             ("ui_locales_supported", json!(["en", "de", "es", "fr", "ja", "ar"])),
             ("code_challenge_methods_supported", json!(["S256"])),
             ("id_token_signing_alg_values_supported", json!(["RS256", "PS256", "ES256", "EdDSA"])),
+            ("userinfo_signing_alg_values_supported", json!(["RS256", "PS256", "ES256", "EdDSA"])),
+            ("introspection_signing_alg_values_supported", json!(["RS256", "PS256", "ES256", "EdDSA"])),
             (
                 "token_endpoint_auth_methods_supported",
                 json!(["client_secret_basic", "client_secret_post", "private_key_jwt", "none"]),
@@ -252,15 +398,16 @@ mod tests {
                 "introspection_endpoint_auth_methods_supported",
                 json!(["client_secret_basic", "client_secret_post", "private_key_jwt"]),
             ),
+            ("dpop_signing_alg_values_supported", json!(["RS256", "PS256", "ES256", "EdDSA", "Ed25519"])),
             ("authorization_response_iss_parameter_supported", json!(true)),
-            ("request_parameter_supported", json!(false)),
+            ("request_parameter_supported", json!(true)),
             ("request_uri_parameter_supported", json!(false)),
-            ("claims_parameter_supported", json!(false)),
+            ("claims_parameter_supported", json!(true)),
         ];
         for (name, value) in expected {
             assert_eq!(document[name], value, "{name}");
         }
-        assert_eq!(document["grant_types_supported"].as_array().map(Vec::len), Some(4));
+        assert_eq!(document["grant_types_supported"].as_array().map(Vec::len), Some(6));
     }
 
     #[test]
@@ -325,7 +472,11 @@ mod tests {
     fn what_is_off_is_not_listed() {
         let settings = IssuerSettings { token_exchange: false, ..IssuerSettings::default() };
         let grants = &document("https://op.example", &settings)["grant_types_supported"];
-        assert_eq!(*grants, json!(["authorization_code", "refresh_token", "client_credentials"]));
+        let device = "urn:ietf:params:oauth:grant-type:device_code";
+        assert_eq!(
+            *grants,
+            json!(["authorization_code", "refresh_token", "client_credentials", "implicit", device])
+        );
     }
 
     #[test]

@@ -26,6 +26,13 @@ pub enum ErrorCode {
     InsufficientScope,
     // RFC 8693 2.2.2
     InvalidTarget,
+    // RFC 8628 3.5
+    AuthorizationPending,
+    SlowDown,
+    ExpiredToken,
+    // RFC 9449 5, 8
+    InvalidDpopProof,
+    UseDpopNonce,
     // RFC 7009 2.2.1
     UnsupportedTokenType,
     // OpenID Connect Core 3.1.2.6
@@ -36,6 +43,13 @@ pub enum ErrorCode {
     RequestNotSupported,
     RequestUriNotSupported,
     RegistrationNotSupported,
+    InvalidRequestObject,
+    InvalidRequestUri,
+    // RFC 7591 3.2.2
+    InvalidRedirectUri,
+    InvalidClientMetadata,
+    InvalidSoftwareStatement,
+    UnapprovedSoftwareStatement,
 }
 
 impl ErrorCode {
@@ -55,6 +69,11 @@ impl ErrorCode {
             Self::InvalidToken => "invalid_token",
             Self::InsufficientScope => "insufficient_scope",
             Self::InvalidTarget => "invalid_target",
+            Self::AuthorizationPending => "authorization_pending",
+            Self::SlowDown => "slow_down",
+            Self::ExpiredToken => "expired_token",
+            Self::InvalidDpopProof => "invalid_dpop_proof",
+            Self::UseDpopNonce => "use_dpop_nonce",
             Self::UnsupportedTokenType => "unsupported_token_type",
             Self::LoginRequired => "login_required",
             Self::ConsentRequired => "consent_required",
@@ -63,6 +82,12 @@ impl ErrorCode {
             Self::RequestNotSupported => "request_not_supported",
             Self::RequestUriNotSupported => "request_uri_not_supported",
             Self::RegistrationNotSupported => "registration_not_supported",
+            Self::InvalidRequestObject => "invalid_request_object",
+            Self::InvalidRequestUri => "invalid_request_uri",
+            Self::InvalidRedirectUri => "invalid_redirect_uri",
+            Self::InvalidClientMetadata => "invalid_client_metadata",
+            Self::InvalidSoftwareStatement => "invalid_software_statement",
+            Self::UnapprovedSoftwareStatement => "unapproved_software_statement",
         }
     }
 

@@ -89,6 +89,8 @@ events! {
     ClientUpdated => "client.updated", true;
     /// A client was deleted.
     ClientDeleted => "client.deleted", true;
+    /// An admin made a token with which applications register themselves.
+    InitialAccessTokenMade => "initial_access_token.made", true;
     /// A user was created.
     UserCreated => "user.created", true;
     /// A user was changed.
@@ -183,6 +185,8 @@ events! {
     LogoutPostponed => "logout.postponed", false;
     /// A token was exchanged.
     TokenExchanged => "token.exchanged", false;
+    /// A client obtained a token for a user by an assertion of a trusted issuer.
+    JwtBearerGranted => "jwt_bearer.granted", true;
 }
 
 impl Event {

@@ -51,7 +51,7 @@ pub struct Family {
     /// When it expires in any case.
     pub expires_at: Timestamp,
     /// The thumbprint of the key to which its tokens are bound (RFC 9449 5), for clients that prove possession of
-    /// one.
+    /// one; or, after `x5t#S256:`, that of a TLS certificate (RFC 8705 4).
     pub binding: Option<SmolStr>,
     /// The resources that its tokens may be for (RFC 8707 2.2); empty if none were requested. The last field, because
     /// records of earlier versions end before it.

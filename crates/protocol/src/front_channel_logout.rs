@@ -1,6 +1,10 @@
 //! Front-Channel Logout 1.0: which frames the signed-out page loads.
 
+use symbolon_crypto::digest::HmacKey;
+
 use crate::client::Client;
+use crate::id::Sid;
+use crate::pairwise::Pairwise;
 use crate::redirect_uri::{self, append_query};
 use crate::session::Session;
 
@@ -8,20 +12,28 @@ use crate::session::Session;
 pub const MOST_FRAMES: usize = 32;
 
 /// The addresses of the frames by which clients that took part in a session end their own, each with `iss` and `sid`
-/// (section 2). A client has one for each `sid` that it may know the session by. `clients` are those of the session.
+/// (section 2). A client has one for each `sid` that it may know the session by. `clients` are those of the session; `key` makes the
+/// names by which those with pairwise subjects know it.
 pub fn frames<'c>(
     issuer_url: &str,
     session: &Session,
+    key: &HmacKey,
     clients: impl IntoIterator<Item = &'c Client>,
 ) -> Vec<String> {
-    let uris = clients.into_iter().filter_map(|client| client.logout.frontchannel_logout_uri.as_deref());
+    let told = clients.into_iter().filter_map(|client| {
+        let uri = client.logout.frontchannel_logout_uri.as_deref()?;
+        Some((uri, Pairwise::of(key, client)))
+    });
     // The latest first: most clients know that one.
-    let sids: Vec<&str> = session.sids().map(|sid| sid.as_str()).collect();
-    let uris: Vec<&str> = uris.collect();
-    let pairs = sids.iter().rev().flat_map(|sid| uris.iter().map(move |uri| (*uri, *sid)));
+    let sids: Vec<&Sid> = session.sids().collect();
+    let told: Vec<(&str, Option<Pairwise<'_>>)> = told.collect();
+    let pairs = sids.iter().rev().flat_map(|sid| told.iter().map(move |told| (*told, *sid)));
     pairs
         .take(MOST_FRAMES)
-        .map(|(uri, sid)| append_query(uri, &[("iss", issuer_url), ("sid", sid)]))
+        .map(|((uri, pairwise), sid)| {
+            let own = pairwise.map(|pairwise| pairwise.sid(sid));
+            append_query(uri, &[("iss", issuer_url), ("sid", own.as_ref().unwrap_or(sid).as_str())])
+        })
         .collect()
 }
 
@@ -37,7 +49,7 @@ pub fn origins(frames: &[String]) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::client::LogoutUris;
-    use crate::id::{Sid, UserId};
+    use crate::id::UserId;
     use crate::session::Amr;
     use crate::time::Timestamp;
     use crate::token::fixture;
@@ -66,7 +78,8 @@ mod tests {
             client("b", None),
             client("c", Some("https://c.example:8443/out")),
         ];
-        let found = frames("https://op.example", &session, &clients);
+        let key = HmacKey::new(&[1; 32]);
+        let found = frames("https://op.example", &session, &key, &clients);
         let iss = "iss=https%3A%2F%2Fop.example";
         assert_eq!(
             found,
@@ -79,6 +92,6 @@ mod tests {
         );
         assert_eq!(origins(&found), ["https://a.example", "https://c.example:8443"]);
         let many: Vec<Client> = (0..100).map(|_| client("a", Some("https://a.example/"))).collect();
-        assert_eq!(frames("https://op.example", &session, &many).len(), MOST_FRAMES);
+        assert_eq!(frames("https://op.example", &session, &key, &many).len(), MOST_FRAMES);
     }
 }

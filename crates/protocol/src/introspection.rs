@@ -1,16 +1,20 @@
-//! Token introspection (RFC 7662).
+//! Token introspection (RFC 7662), and its answer as a JWT (RFC 9701).
 
 use serde::Serialize;
 use smol_str::SmolStr;
 
 use crate::claim_definition::DefinedClaims;
 use crate::client::Client;
+use crate::dpop::DPOP;
 use crate::family::Family;
+use crate::id::ClientId;
+use crate::json::Object;
 use crate::refusal::{Details, Reason, Refusal};
 use crate::scope::Scope;
 use crate::time::Timestamp;
 use crate::token::access_token::AccessToken;
 use crate::token::claim::{Actor, OneOrMany};
+use crate::token::confirmation::Confirmation;
 use crate::token::response::BEARER;
 use crate::user::{User, tokens_are_good};
 use crate::user_claims::Replaced;
@@ -54,6 +58,9 @@ pub struct Introspection<'a> {
     act: Option<&'a Actor>,
     #[serde(skip_serializing_if = "no_resource")]
     resource: Option<&'a OneOrMany>,
+    /// RFC 9449 6.2, RFC 8705 3.2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cnf: Option<&'a Confirmation>,
     /// RFC 9068 2.2.3.1.
     #[serde(skip_serializing_if = "Option::is_none")]
     roles: Option<&'a [SmolStr]>,
@@ -83,6 +90,7 @@ pub const INACTIVE: Introspection<'static> = Introspection {
     jti: None,
     act: None,
     resource: None,
+    cnf: None,
     roles: None,
 };
 
@@ -153,7 +161,7 @@ pub fn of_access_token<'a>(
         scope: Some(&token.scope),
         client_id: Some(token.client_id.as_str()),
         username: user.and_then(|user| username(user, &token.scope)),
-        token_type: Some(BEARER),
+        token_type: Some(if token.cnf.jkt.is_some() { DPOP } else { BEARER }),
         exp: Some(token.exp),
         iat: Some(token.iat),
         nbf: token.nbf,
@@ -163,6 +171,7 @@ pub fn of_access_token<'a>(
         jti: Some(token.jti.as_str()),
         act: token.act.as_ref(),
         resource: Some(&token.resource),
+        cnf: token.cnf.claim(),
         roles: token.roles.as_deref(),
     })
 }
@@ -219,6 +228,14 @@ pub fn of_refresh_token<'a>(
     })
 }
 
+impl<'a> Introspection<'a> {
+    /// The answer with the subject as the client knows it, where that is not the user's id (OpenID Connect Core 8.1).
+    #[must_use]
+    pub fn about(self, sub: &'a str) -> Self {
+        Self { sub: Some(sub), ..self }
+    }
+}
+
 impl Introspection<'_> {
     /// The response body.
     pub fn to_json(&self) -> Vec<u8> {
@@ -239,6 +256,38 @@ impl Introspection<'_> {
         }
         json
     }
+}
+
+/// The media type of an answer as a JWT (RFC 9701 4, 5).
+pub const JWT_MEDIA_TYPE: &str = "application/token-introspection+jwt";
+/// `typ` of such a JWT (RFC 9701 5).
+pub const JWT_TYP: &str = "token-introspection+jwt";
+
+/// Whether a value of `Accept` asks for the answer as a JWT (RFC 9701 4). Ranges such as `*/*` do not: JSON is what a client gets
+/// that has no preference. Of weights only `q=0` counts, which says that the type is not wanted.
+pub fn accepts_jwt(accept: &str) -> bool {
+    accept.split(',').any(|range| {
+        let mut parts = range.split(';').map(str::trim);
+        let is_named = parts.next().is_some_and(|media| media.eq_ignore_ascii_case(JWT_MEDIA_TYPE));
+        is_named && !parts.any(is_weight_of_zero)
+    })
+}
+
+fn is_weight_of_zero(parameter: &str) -> bool {
+    let weight = parameter.split_once('=').filter(|(name, _)| name.trim().eq_ignore_ascii_case("q"));
+    weight.is_some_and(|(_, value)| value.trim().bytes().all(|digit| digit == b'0' || digit == b'.'))
+}
+
+/// The claims of an answer as a JWT for its caller (RFC 9701 5). `answer` is the JSON of the plain one. `sub` and `exp` stand in the
+/// answer alone: beside it they would make the JWT look like a token about the user (RFC 9701 5, 8.1).
+pub fn signed_claims(issuer_url: &str, caller: &ClientId, now: Timestamp, answer: &[u8]) -> Vec<u8> {
+    let mut json = Object::with_capacity(answer.len().saturating_add(256));
+    json.text("iss", issuer_url);
+    json.text("aud", caller.as_str());
+    json.number("iat", now.seconds());
+    json.name("token_introspection");
+    json.raw().extend_from_slice(answer);
+    json.end()
 }
 
 #[cfg(test)]

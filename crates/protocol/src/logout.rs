@@ -181,6 +181,7 @@ mod tests {
             sub: UserId::trusted(sub),
             sid: sid.map(Sid::trusted),
             aud: ClientId::trusted("rp"),
+            pairwise_sub: None,
         }))
     }
 

@@ -8,8 +8,13 @@ use symbolon_crypto::algorithm::Algorithm;
 use crate::attribute::AttributeSchema;
 use crate::branding::Branding;
 use crate::claim_definition::ClaimDefinition;
+use crate::client::GrantType;
+use crate::client_registration::ClientRegistration;
+use crate::dpop::DpopNonce;
 use crate::identity_provider::IdentityProvider;
 use crate::pkce::PkcePolicy;
+use crate::scope::Scope;
+use crate::security_profile::{LONGEST_CODE_LIFE, SecurityProfile};
 use crate::sign_in::acr::RequestedAcr;
 use crate::sign_in::method::{SignInMethods, SignInPage};
 use crate::sign_in::origin::AllowedOrigin;
@@ -18,6 +23,7 @@ use crate::sign_in::second_factor_roles::SecondFactorRoles;
 use crate::time::Timestamp;
 use crate::token::access_token::AccessTokenTyp;
 use crate::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
+use crate::trusted_issuer::TrustedIssuer;
 use crate::ui_locale::UiLocale;
 
 /// The longest lifetime of a session or refresh-token family that anybody may set: stores keep generations of shards
@@ -85,6 +91,10 @@ pub struct IssuerSettings {
     pub pkce: PkcePolicy,
     /// Whether the `aud` of a client assertion must be the issuer; otherwise the token endpoint is accepted too.
     pub audience_is_issuer: bool,
+    /// Whether DPoP proofs must carry a nonce of the server (RFC 9449 8). Not written while it is off, so that nodes of
+    /// earlier versions read the settings.
+    #[serde(skip_serializing_if = "DpopNonce::is_off")]
+    pub dpop_nonce: DpopNonce,
     /// Which claims about the user ID tokens carry.
     pub id_token_claims: IdTokenClaims,
     /// The claims that it defines, besides or instead of the standard ones.
@@ -94,6 +104,9 @@ pub struct IssuerSettings {
     /// that has no other need of the client's record does not read it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub clients_define_claims: bool,
+    /// Whether a client may get signed UserInfo answers. Set by the server before it saves the first, for the same reason.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub clients_sign_userinfo: bool,
     /// Algorithm of tokens for clients that name none.
     pub signing_algorithm: Algorithm,
     /// The algorithm that is used until relying parties know a key of `signing_algorithm`. Set by the server when
@@ -129,6 +142,10 @@ pub struct IssuerSettings {
     /// response costs more. Not written while it is off, so that nodes of earlier versions read the settings.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub session_management: bool,
+    /// Whether every authorization request must be pushed (RFC 9126 5). Not written while it is off, so that nodes of earlier
+    /// versions read the settings.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub require_pushed_authorization_requests: bool,
     /// The attributes that users may have besides the standard claims. Not written while there are none, so that nodes of
     /// earlier versions read the settings.
     #[serde(skip_serializing_if = "AttributeSchema::is_empty")]
@@ -177,6 +194,39 @@ pub struct IssuerSettings {
     /// 0, so that nodes of earlier versions read the settings.
     #[serde(skip_serializing_if = "is_zero")]
     pub registration_puzzle: u8,
+    /// Who may register clients without an administrator. Not written while nobody may, so that nodes of earlier versions
+    /// read the settings, like the seven that follow.
+    #[serde(skip_serializing_if = "ClientRegistration::is_off")]
+    pub client_registration: ClientRegistration,
+    /// The scopes that such a client may have; without it [`DEFAULT_SCOPE`](crate::client_registration::DEFAULT_SCOPE).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_registration_scope: Option<Scope>,
+    /// Whether such a client gets all of these scopes, and not only those that it names. Clients name what they need at first, and
+    /// could not ask for more later.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub client_registration_full_scope: bool,
+    /// The grant types that such a client may have; without it
+    /// [`DEFAULT_GRANT_TYPES`](crate::client_registration::DEFAULT_GRANT_TYPES).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_registration_grant_types: Option<Vec<GrantType>>,
+    /// The resources that such a client may name besides the issuer (RFC 8707 2). Asked at every request, so that what is taken
+    /// away here ends for clients that are there too.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub client_registration_resources: Vec<String>,
+    /// With how many clients of the issuer, whoever made them, no more register themselves.
+    #[serde(skip_serializing_if = "is_usual_most_clients")]
+    pub client_registration_most_clients: u32,
+    /// Days after which a client is deleted that registered itself and never got a token; 0: never.
+    #[serde(skip_serializing_if = "is_usual_unused_days")]
+    pub client_registration_unused_days: u32,
+    /// Initial access tokens that were made before are refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_registration_tokens_from: Option<Timestamp>,
+    /// The hosts at which clients may publish what they are, so that their `client_id` is a URL
+    /// ([`document`](crate::client_registration::document)); none by default. Not written while there are none, so that nodes of earlier
+    /// versions read the settings.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub client_id_metadata_documents: Vec<String>,
     /// The language of pages for those who ask for none of which there are pages. Not written while it is English, so that
     /// nodes of earlier versions read the settings.
     #[serde(skip_serializing_if = "UiLocale::is_english")]
@@ -188,6 +238,10 @@ pub struct IssuerSettings {
     /// that nodes of earlier versions read the settings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub identity_providers: Vec<IdentityProvider>,
+    /// The other issuers whose assertions are believed. Not written while there are none, so that nodes of earlier versions
+    /// read the settings.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub trusted_issuers: Vec<TrustedIssuer>,
     /// The longer lifetime of tokens that were issued under earlier settings. Set by the server when lifetimes
     /// change.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -202,6 +256,21 @@ pub const MOST_ACCOUNTS: u8 = 10;
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 const fn is_usual_accounts(number: &u8) -> bool {
     *number == USUAL_ACCOUNTS
+}
+
+/// With how many clients no more register themselves, where the issuer says nothing else.
+const USUAL_MOST_CLIENTS: u32 = 10_000;
+/// Days after which an unused registration is deleted, where the issuer says nothing else.
+const USUAL_UNUSED_DAYS: u32 = 30;
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_usual_most_clients(number: &u32) -> bool {
+    *number == USUAL_MOST_CLIENTS
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_usual_unused_days(number: &u32) -> bool {
+    *number == USUAL_UNUSED_DAYS
 }
 
 const fn is_zero(number: &u8) -> bool {
@@ -326,9 +395,11 @@ impl Default for IssuerSettings {
             refresh_retry_window: Duration::from_secs(10),
             pkce: PkcePolicy::default(),
             audience_is_issuer: false,
+            dpop_nonce: DpopNonce::default(),
             id_token_claims: IdTokenClaims::default(),
             claims: Vec::new(),
             clients_define_claims: false,
+            clients_sign_userinfo: false,
             signing_algorithm: Algorithm::Rs256,
             signing_algorithm_before: None,
             key_rotation_days: 90,
@@ -341,6 +412,7 @@ impl Default for IssuerSettings {
             password_work_kib: None,
             self_deletion: false,
             session_management: false,
+            require_pushed_authorization_requests: false,
             attributes: AttributeSchema::default(),
             login_api_origins: Vec::new(),
             second_factor: SecondFactor::default(),
@@ -354,9 +426,19 @@ impl Default for IssuerSettings {
             consent_lifetime_seconds: None,
             registration: None,
             registration_puzzle: 0,
+            client_registration: ClientRegistration::Off,
+            client_registration_scope: None,
+            client_registration_full_scope: false,
+            client_registration_grant_types: None,
+            client_registration_resources: Vec::new(),
+            client_registration_most_clients: USUAL_MOST_CLIENTS,
+            client_registration_unused_days: USUAL_UNUSED_DAYS,
+            client_registration_tokens_from: None,
+            client_id_metadata_documents: Vec::new(),
             default_language: UiLocale::default(),
             branding: Branding::default(),
             identity_providers: Vec::new(),
+            trusted_issuers: Vec::new(),
             outlived: None,
         }
     }
@@ -366,6 +448,9 @@ impl Default for IssuerSettings {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClientOverrides {
+    /// The security profile that the client keeps to. It decides some of the settings below, and some of its metadata.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<SecurityProfile>,
     /// Lifetime of a code, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code_lifetime: Option<u64>,
@@ -397,6 +482,9 @@ pub struct ClientOverrides {
     /// Whether the `aud` of its assertions must be the issuer; otherwise the token endpoint is accepted too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audience_is_issuer: Option<bool>,
+    /// Whether its DPoP proofs must carry a nonce of the server (RFC 9449 8).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dpop_nonce: Option<DpopNonce>,
     /// Which claims about the user its ID tokens carry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id_token_claims: Option<IdTokenClaims>,
@@ -430,7 +518,22 @@ impl IssuerSettings {
 
     /// What a client must send against injected codes, if it is confidential.
     pub fn pkce_for(&self, client: &ClientOverrides) -> PkcePolicy {
-        client.pkce.unwrap_or(self.pkce)
+        match client.profile {
+            // FAPI 2.0 Security Profile 5.3.2.2: PKCE is required of every client.
+            Some(_) => PkcePolicy::Required,
+            None => client.pkce.unwrap_or(self.pkce),
+        }
+    }
+
+    /// Whether the refresh tokens of a confidential client rotate. FAPI 2.0 Security Profile 5.3.2.1: they do not, because
+    /// they are bound to the client already, and a client that loses the answer of a rotation loses the grant.
+    pub fn rotates_for(&self, client: &ClientOverrides) -> bool {
+        client.profile.is_none() && client.refresh_token_rotation.unwrap_or(self.refresh_token_rotation)
+    }
+
+    /// Whether a client's DPoP proofs must carry a nonce of the server.
+    pub fn dpop_nonce_for(&self, client: &ClientOverrides) -> DpopNonce {
+        client.dpop_nonce.unwrap_or(self.dpop_nonce)
     }
 
     /// Which claims about the user a client's ID tokens carry.
@@ -446,8 +549,10 @@ impl IssuerSettings {
     /// The lifetimes for a client.
     pub fn lifetimes_for(&self, client: &ClientOverrides) -> Lifetimes {
         let pick = |own: Option<u64>, issuer: Duration| own.map_or(issuer, Duration::from_secs);
+        let code = pick(client.code_lifetime, self.lifetimes.code);
         Lifetimes {
-            code: pick(client.code_lifetime, self.lifetimes.code),
+            // FAPI 2.0 Security Profile 5.3.2.1: 60 seconds at most, also where the issuer says more.
+            code: if client.profile.is_some() { code.min(LONGEST_CODE_LIFE) } else { code },
             access_token: pick(client.access_token_lifetime, self.lifetimes.access_token),
             id_token: pick(client.id_token_lifetime, self.lifetimes.id_token),
             refresh_token_idle: pick(client.refresh_token_idle_lifetime, self.lifetimes.refresh_token_idle),
@@ -458,6 +563,14 @@ impl IssuerSettings {
             session: self.lifetimes.session,
             session_idle: self.lifetimes.session_idle,
         }
+    }
+}
+
+impl ClientOverrides {
+    /// Whether the audience of the client's assertions must be the issuer; `of_issuer` is the issuer's setting. FAPI 2.0
+    /// Security Profile 5.3.2.1 demands it.
+    pub fn requires_issuer_audience(&self, of_issuer: bool) -> bool {
+        self.profile.is_some() || self.audience_is_issuer.unwrap_or(of_issuer)
     }
 }
 
@@ -524,6 +637,7 @@ mod tests {
                 stored.get("claims").is_none() && stored.get("clients_define_claims").is_none(),
                 "{stored}"
             );
+            assert!(stored.get("clients_sign_userinfo").is_none(), "{stored}");
         }
         let claims = json!([{ "name": "a", "source": "groups", "destinations": ["id_token"] }]);
         let read: IssuerSettings = serde_json::from_value(json!({ "claims": claims })).unwrap();

@@ -6,7 +6,11 @@ pub mod access_token;
 pub mod authorization_code;
 pub mod claim;
 pub mod client_credentials;
+pub mod confirmation;
+pub mod device_code;
+pub mod front_channel;
 pub mod id_token;
+pub mod jwt_bearer;
 pub mod refresh_token;
 pub mod release;
 pub mod resource;
@@ -15,12 +19,14 @@ pub mod token_exchange;
 
 use std::sync::Arc;
 
+use symbolon_crypto::digest::HmacKey;
 use symbolon_crypto::random::Random;
 
 use crate::claim_definition::ClaimSet;
 use crate::client::Client;
 use crate::family::Family;
 use crate::issuer::Issuer;
+use crate::pairwise::Pairwise;
 use crate::settings::{IssuerSettings, Lifetimes};
 use crate::time::Timestamp;
 use access_token::AccessToken;
@@ -39,11 +45,23 @@ pub struct Context<'a> {
     pub claims: &'a ClaimSet,
     /// The current time.
     pub now: Timestamp,
+    /// The issuer's key of pairwise subjects (OpenID Connect Core 8.1).
+    pub pairwise_key: &'a HmacKey,
+    /// The thumbprint of the key that the request proved, to which its tokens are bound (RFC 9449 5).
+    pub jkt: Option<&'a str>,
+    /// The thumbprint of the TLS certificate to which its tokens are bound (RFC 8705 3.1).
+    pub x5t_s256: Option<&'a str>,
     /// The source of token ids.
     pub random: &'a dyn Random,
 }
 
 impl Context<'_> {
+    /// How the client knows its users, if its subjects are pairwise (OpenID Connect Core 8).
+    #[inline]
+    pub fn pairwise(&self) -> Option<Pairwise<'_>> {
+        Pairwise::of(self.pairwise_key, self.client)
+    }
+
     /// The lifetimes for the client.
     pub fn lifetimes(&self) -> Lifetimes {
         self.settings.lifetimes_for(&self.client.settings)

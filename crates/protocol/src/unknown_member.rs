@@ -1,8 +1,8 @@
 //! Members of JSON objects that nothing reads. They are refused, with the nearest known name.
 //!
 //! A misspelt member that is ignored looks like one that took effect: somebody sends `disabled` for a user, and the user
-//! can still sign in. So the admin API refuses every member that it does not know. (Dynamic registration would have to
-//! ignore unknown client metadata instead, RFC 7591 2; the admin API is not bound by that.)
+//! can still sign in. So the admin API refuses every member that it does not know. (Dynamic registration ignores unknown
+//! client metadata instead, RFC 7591 2; the admin API is not bound by that.)
 //!
 //! [`Members`] is an object that remembers which names were asked for, so the list of known names is what the code reads,
 //! and never a second list beside it. For an object that serde reads into a struct, [`names_of`] has the struct's names.

@@ -59,7 +59,7 @@ pub fn claims<'a>(
     records: UserRecords,
     schema: &AttributeSchema,
 ) -> Result<UserInfo<'a>, OAuthError> {
-    match records.user.as_deref().filter(|user: &&User| user.id.as_str() == token.sub) {
+    match records.user.as_deref().filter(|user: &&User| token.is_about(&user.id)) {
         Some(user) if user.may_sign_in() => {}
         found => {
             let reason = if found.is_some() { Reason::UserDeactivated } else { Reason::TokenUserUnknown };
@@ -93,7 +93,23 @@ impl UserInfo<'_> {
 
     /// The response body.
     pub fn to_json(&self) -> Vec<u8> {
-        let mut json = Object::with_capacity(384);
+        self.onto(Object::with_capacity(384))
+    }
+
+    /// The claims of a signed response. It has no `exp`, `jti` and `client_id`, so it is neither an ID token nor an access token
+    /// (RFC 8725 3.12).
+    pub fn to_signed_claims(&self) -> Vec<u8> {
+        let mut json = Object::with_capacity(512);
+        // OpenID Connect Core 5.3.2: a signed response SHOULD contain `iss` and `aud`: the issuer, which `check` compared, and
+        // the client.
+        json.text("iss", &self.token.iss);
+        json.text("aud", self.token.client_id.as_str());
+        self.onto(json)
+    }
+
+    /// Writes the claims about the user.
+    #[inline]
+    fn onto(&self, mut json: Object) -> Vec<u8> {
         // OpenID Connect Core 5.3.2: `sub` MUST always be returned.
         json.text("sub", &self.token.sub);
         self.claims.write(&self.token.client_id, &mut json);

@@ -73,9 +73,8 @@ pub fn methods(path: &str) -> String {
 /// The first path segments of the server's own endpoints. No issuer may have a path that begins with one: its
 /// requests would be taken for requests to an endpoint of an issuer at the root.
 pub fn reserved_segments() -> Vec<&'static str> {
-    /// The admin API and the assets, which are not in the endpoint table, and the page of the device grant,
-    /// which is to come: an issuer that had its path could not move.
-    const OTHERS: [&str; 3] = ["api", "assets", "device"];
+    /// The admin API and the assets, which are not in the endpoint table.
+    const OTHERS: [&str; 2] = ["api", "assets"];
     let first =
         all().filter_map(|endpoint| endpoint.path.split('/').nth(1)).filter(|segment| !segment.is_empty());
     first.chain(OTHERS).collect()

@@ -5,12 +5,15 @@ use std::sync::Arc;
 use axum::response::Response;
 use symbolon_protocol::authorize::AnotherAccount;
 use symbolon_protocol::authorize::decide::denied;
+use symbolon_protocol::client::Client;
 use symbolon_protocol::consent::ConsentTerms;
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::{Details, Reason, Refusal};
 use symbolon_protocol::session::{Session, SessionId};
+use symbolon_store::StoreError;
+use symbolon_store::port::given_to;
 
 use crate::authorize::{refuse, resume};
 use crate::browser_accounts::has_others;
@@ -20,6 +23,9 @@ use crate::requesting_client::RequestingClient;
 use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure};
+
+/// How many consents a person may have beside which one to a client that nobody registered is kept.
+const MOST_KEPT: usize = 1_000;
 
 /// `POST /consent`: the person's decision.
 ///
@@ -86,14 +92,25 @@ async fn allow(
     // An interaction that was sealed before the consent page was shown has no scopes.
     if let Some(scopes) = interaction.pending.scopes.clone() {
         let terms = ConsentTerms::of(&issuer.settings.load(), &client.settings);
-        let given = terms.give(scopes.clone(), app.now());
-        if app.store.allow(&issuer.id, &session.user, &client.client_id, given).await? {
+        let given = terms.give(scopes.clone(), app.now()).for_document(client.is_from_document);
+        let is_kept = is_kept(context, &client, session).await?;
+        if !is_kept || app.store.allow(&issuer.id, &session.user, &client.client_id, given).await? {
             context.audit(Event::ConsentGranted, Some(&session.user), Some(&client.client_id));
             interaction.pending.allowed = Some((session.user.clone(), scopes));
         }
     }
     // If the user or the client was deleted meanwhile, nothing was stored, and the evaluation finds that out.
     resume(call, interaction, Some(id), Page::Consent).await
+}
+
+/// Whether a consent is kept. One to a client that nobody registered is not where the person has too many: it counts once, and they are asked
+/// again. Otherwise somebody with a web server could have as many kept as there are URLs, and all are read at each silent sign-in.
+async fn is_kept(context: &Context, client: &Client, session: &Session) -> Result<bool, StoreError> {
+    if !client.is_from_document {
+        return Ok(true);
+    }
+    let given = context.app.store.consents_of(&context.issuer.id, &session.user).await?;
+    Ok(given.len() < MOST_KEPT || given_to(&given, &client.client_id).is_some())
 }
 
 async fn deny(

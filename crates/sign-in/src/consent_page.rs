@@ -59,6 +59,7 @@ async fn page(
         client_logo: client.logo_address(context),
         policy_uri: displayed("policy_uri"),
         tos_uri: displayed("tos_uri"),
+        client_host: client.client.document_host(),
         redirect_host: host(&client.redirect_uri),
         user_name: user_name(context, session).await?,
         scopes: interaction.pending.scopes.iter().flat_map(Scope::iter).map(describe).collect(),

@@ -14,9 +14,10 @@ use symbolon_telemetry::Endpoint as Label;
 use crate::account::security::{generator, passkey};
 use crate::interaction::Page;
 use crate::{
-    account, authorize, branding, check_session, consent, consent_page, email_code, identity_provider, login,
-    login_page, logout, magic_link, outbox, passkey_offer, passkey_offer_page, passkey_sign_in, recovery,
-    registration, root_page, second_factor, second_factor_page, select_account, select_account_page,
+    account, authorize, branding, check_session, consent, consent_page, device, email_code,
+    identity_provider, login, login_page, logout, magic_link, outbox, passkey_offer, passkey_offer_page,
+    passkey_sign_in, recovery, registration, root_page, second_factor, second_factor_page, select_account,
+    select_account_page,
 };
 
 /// A row for a page and its form.
@@ -68,7 +69,7 @@ const OF_ADDRESS: Limit = Limit::Address(EndpointClass::Authorize);
 const OF_LOGOUT: Limit = Limit::Address(EndpointClass::Logout);
 
 /// The endpoints that people's browsers call, the busiest first.
-pub static ENDPOINTS: [Endpoint; 63] = [
+pub static ENDPOINTS: [Endpoint; 65] = [
     page(path::AUTHORIZATION, GET_THAT_CHANGES_OR_POST, Label::Authorize, OF_ADDRESS, |call| {
         Box::pin(authorize::authorize(call))
     }),
@@ -109,6 +110,8 @@ pub static ENDPOINTS: [Endpoint; 63] = [
         Box::pin(authorize::show(call, Page::Consent))
     }),
     page(consent_page::PATH, POST, Label::Consent, OF_ADDRESS, |call| Box::pin(consent::submit(call))),
+    page(device::PATH, GET_THAT_CHANGES, Label::Consent, OF_ADDRESS, |call| Box::pin(device::show(call))),
+    page(device::PATH, POST, Label::Consent, OF_ADDRESS, |call| Box::pin(device::submit(call))),
     page(select_account_page::PATH, GET_THAT_CHANGES, Label::Login, OF_ADDRESS, |call| {
         Box::pin(select_account::show(call))
     }),

@@ -23,6 +23,7 @@ use crate::interaction::{Interaction, PendingLogout, session_of, to_root, user_n
 use crate::session_end::{end_session, end_session_by_sid};
 use crate::upstream_logout::{self, LogoutEnd, PassedOn};
 use symbolon_app::audit::RefusedRequest;
+use symbolon_app::client_documents;
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect};
 
@@ -108,7 +109,7 @@ fn note_what_fails(
 
 async fn client(context: &Context, client_id: Option<&str>) -> Result<Option<Arc<Client>>, Failure> {
     match client_id.map(ClientId::parse) {
-        Some(Ok(client_id)) => Ok(context.app.store.client(&context.issuer.id, &client_id).await?),
+        Some(Ok(client_id)) => Ok(client_documents::client(context, &client_id).await?.client()),
         Some(Err(_)) | None => Ok(None),
     }
 }
@@ -169,7 +170,8 @@ async fn clients_of(context: &Context, session: &Session) -> Result<Vec<Arc<Clie
     let Context { app, issuer, .. } = context;
     let mut clients = Vec::with_capacity(session.clients.len());
     for client in &session.clients {
-        clients.extend(app.store.client(&issuer.id, client).await?);
+        // Of a document what was read last is enough: nobody waits for the servers of others on the way out.
+        clients.extend(app.client_at_hand(issuer, client).await?);
     }
     Ok(clients)
 }
@@ -298,7 +300,7 @@ pub(super) async fn callback(call: &mut Call) -> Result<Response, Failure> {
         return Ok(to_root(context));
     }
     if let Some(client) = client {
-        call.client = call.context.app.store.client(&call.context.issuer.id, &client).await?;
+        call.client = call.context.app.client_at_hand(&call.context.issuer, &client).await?;
     }
     let language = call.language();
     signed_out(call, redirect, &[], language).await
@@ -355,7 +357,8 @@ async fn still_signed_in(call: &mut Call, over: &[Account]) -> Result<Vec<String
 /// The frames by which the clients of a session are told (Front-Channel Logout 1.0).
 async fn frames_of(context: &Context, session: &Session) -> Result<Vec<String>, Failure> {
     let clients = clients_of(context, session).await?;
-    Ok(front_channel_logout::frames(&context.issuer.url, session, clients.iter().map(|client| &**client)))
+    let (issuer, clients) = (&context.issuer, clients.iter().map(|client| &**client));
+    Ok(front_channel_logout::frames(&issuer.url, session, &issuer.pairwise_key, clients))
 }
 
 fn signed_out_page(

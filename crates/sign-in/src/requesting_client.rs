@@ -9,9 +9,11 @@ use symbolon_protocol::id::ClientId;
 use symbolon_protocol::logo::Logo;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::sign_in::acr::RequestedAcr;
+use symbolon_store::StoreError;
 
 use crate::interaction::{PendingAuthorization, unreadable};
 use crate::sign_in_goal::SignInGoal;
+use symbolon_app::client_documents;
 use symbolon_app::http::{Context, Failure};
 use symbolon_app::issuer::Appearance;
 
@@ -50,7 +52,7 @@ impl RequestingClient {
                 }
                 Err(Rejection::Page(error)) => return Err(error.into()),
             };
-        let logo = context.app.store.logo(&context.issuer.id, Some(&client.client_id)).await?;
+        let logo = logo_of(context, &client).await?;
         Ok(Self { client, logo, redirect_uri, login_hint, acr })
     }
 
@@ -143,7 +145,8 @@ impl Asking {
     }
 }
 
-/// How the pages on the way to what waits present the provider: as the client of the request says, if it is one's.
+/// How the pages on the way to what waits present the provider: as the client of the request says, if it is one's. Only a registered one says
+/// so.
 ///
 /// # Errors
 /// [`Failure`]: the store is out of reach.
@@ -163,6 +166,18 @@ pub(super) async fn appearance(
 /// `invalid_request`, shown as a page.
 pub(super) async fn client_of(context: &Context, params: &Params<'_>) -> Result<Arc<Client>, Failure> {
     let client_id = request::client_id(params)?;
-    let client = context.app.store.client(&context.issuer.id, &client_id).await?;
-    client.ok_or_else(|| request::unknown_client(Some(&client_id)).into())
+    let found = client_documents::client(context, &client_id).await?;
+    Ok(found.or_refused(|| request::unknown_client(Some(&client_id)))?)
+}
+
+/// The logo of a client, which an administrator gave it. A client that nobody registered has none: the cache of logos also keeps that there
+/// is none, and names of strangers must not fill it.
+///
+/// # Errors
+/// [`StoreError`]
+pub(super) async fn logo_of(context: &Context, client: &Client) -> Result<Option<Logo>, StoreError> {
+    match client.is_from_document {
+        true => Ok(None),
+        false => context.app.store.logo(&context.issuer.id, Some(&client.client_id)).await,
+    }
 }

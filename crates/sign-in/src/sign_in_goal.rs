@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use symbolon_pages::AccountPlace;
+use symbolon_protocol::device_authorization::UserCode;
+use symbolon_protocol::discovery::path;
 use symbolon_protocol::session::Session;
 use symbolon_protocol::sign_in::is_enough;
 use symbolon_protocol::time::Timestamp;
@@ -26,7 +28,7 @@ pub(super) enum SignInGoal {
     Account(AccountGoal),
 }
 
-/// An account page that waits for its person to sign in.
+/// An account page, or the page for devices, that waits for its person to sign in.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct AccountGoal {
     /// The path of the page.
@@ -35,18 +37,38 @@ pub(super) struct AccountGoal {
     freshness: Freshness,
     /// The value that prefills the login form: who is signed in already, but too long ago.
     pub(super) login_hint: Option<String>,
+    /// The code that was typed on the page for devices. Not in what earlier versions sealed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    user_code: Option<String>,
 }
 
 impl AccountGoal {
     /// The way to a page.
     pub(super) fn new(place: AccountPlace, freshness: Freshness, login_hint: Option<String>) -> Self {
-        Self { to: place.path().to_owned(), freshness, login_hint }
+        Self { to: place.path().to_owned(), freshness, login_hint, user_code: None }
     }
 
-    /// The page that the person wants. Only pages of ours are led to, whatever was sealed by another version.
-    pub(super) fn place(&self) -> AccountPlace {
+    /// The way to the page on which devices are allowed what they ask for, with the code of one.
+    pub(super) fn device(
+        user_code: Option<&UserCode>,
+        freshness: Freshness,
+        login_hint: Option<String>,
+    ) -> Self {
+        let user_code = user_code.map(UserCode::shown);
+        Self { to: path::DEVICE.to_owned(), freshness, login_hint, user_code }
+    }
+
+    /// The address of the page that the person wants, below the issuer. Only pages of ours are led to, whatever was sealed by another
+    /// version.
+    pub(super) fn address(&self) -> String {
+        if self.to == path::DEVICE {
+            // A code that was sealed by another version might be any text.
+            let code = self.user_code.as_deref().and_then(UserCode::parse);
+            let query = code.map(|code| format!("?user_code={}", code.shown())).unwrap_or_default();
+            return format!("{}{query}", path::DEVICE);
+        }
         let named = AccountPlace::ALL.into_iter().find(|place| place.path() == self.to);
-        named.unwrap_or(AccountPlace::Overview)
+        named.unwrap_or(AccountPlace::Overview).path().to_owned()
     }
 
     /// How recently the person must have signed in.

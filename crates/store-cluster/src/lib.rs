@@ -20,6 +20,7 @@ mod changes;
 mod check;
 mod code;
 mod complete_primary;
+mod device_authorization;
 mod earlier;
 mod email_code;
 #[cfg(feature = "engines")]
@@ -30,6 +31,7 @@ mod nodes;
 mod one_time;
 mod open;
 mod postgres;
+mod pushed_request;
 mod record;
 mod redis;
 mod refresh_token;

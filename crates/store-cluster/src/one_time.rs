@@ -43,6 +43,22 @@ static TAKE: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
+/// Takes a fresh record that has not expired and returns its value, in one command. The record stays until its expiry, for a
+/// command that is repeated.
+static TAKE_VALUE: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "local record = redis.call('GET', KEYS[1])
+         if not record or #record < 32 then return false end
+         if string.sub(record, 1, 1) == 'U' then
+           if string.sub(record, 2, 17) ~= ARGV[1] then return false end
+           return string.sub(record, 33)
+         end
+         if tonumber(string.sub(record, 18, 32)) <= tonumber(ARGV[2]) then return false end
+         redis.call('SETRANGE', KEYS[1], 0, 'U' .. ARGV[1])
+         return string.sub(record, 33)",
+    )
+});
+
 /// Replaces a fresh record that has not expired; returns 1 if it did. The command may be repeated and arrive late: a
 /// taken record is never replaced.
 static REPLACE: LazyLock<Script> = LazyLock::new(|| {
@@ -173,6 +189,15 @@ impl ClusterStore {
             1 => Ok(Taken::Now),
             _ => Ok(Taken::Before),
         }
+    }
+
+    /// Takes a record whose second use need not be told from one that never was, and returns its value. Does not wait for a
+    /// replica: with its primary, the use may be lost.
+    pub(crate) async fn take_value(&self, key: &Key, now: Timestamp) -> Result<Option<Vec<u8>>, StoreError> {
+        let taker = random::base64url::<12>(&*self.random);
+        let now = now.millis().to_string();
+        let call = ScriptCall { keys: &[key], arguments: &[taker.as_bytes(), now.as_bytes()] };
+        self.redis.run(&TAKE_VALUE, call).await?.read()
     }
 }
 

@@ -34,6 +34,7 @@ pub(crate) fn code_grant(issuer: &IssuerId, random: &SeededRandom, now: Timestam
         expires_at: now + Duration::from_secs(60),
         resources: Vec::new(),
         acr: None,
+        dpop_jkt: None,
     }
 }
 

@@ -85,6 +85,7 @@ fn code_grant() -> CodeGrant {
         expires_at: NOW + SOON,
         resources: Vec::new(),
         acr: None,
+        dpop_jkt: None,
     }
 }
 

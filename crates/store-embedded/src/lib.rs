@@ -8,7 +8,7 @@
 //! * [`database`]: SQLite behind one group-commit writer, for everything that lives long.
 //!
 //! Above them is one module for each trait of the port. Hot state lives in memory, split into shards, and all of it but
-//! codes and challenges is also written to the journal. Long-lived records live in the database, with a cache in front
+//! codes, challenges, pushed requests and what devices ask for is also written to the journal. Long-lived records live in the database, with a cache in front
 //! of it.
 
 pub mod backup;
@@ -24,11 +24,13 @@ pub mod transfer;
 mod assertion;
 mod challenge;
 mod code;
+mod device_authorization;
 mod email_code;
 mod epoch;
 mod generation;
 mod group_commit;
 mod open;
+mod pushed_request;
 mod record;
 mod refresh_token;
 mod resident;
@@ -74,6 +76,8 @@ pub struct EmbeddedStore {
     epoch: OnceLock<Option<Timestamp>>,
     assertions: Sharded<assertion::AssertionShard>,
     email_codes: email_code::EmailCodes,
+    pushed_requests: pushed_request::PushedRequests,
+    device_authorizations: device_authorization::DeviceAuthorizations,
     records: Arc<record::Records>,
 }
 

@@ -129,6 +129,8 @@ impl EmbeddedStore {
             revocations: Sharded::new(ShardKind::Revocation, Arc::clone(&figures), &[]),
             assertions: Sharded::new(ShardKind::Assertion, Arc::clone(&figures), &[]),
             email_codes: crate::email_code::EmailCodes::default(),
+            pushed_requests: crate::pushed_request::PushedRequests::default(),
+            device_authorizations: crate::device_authorization::DeviceAuthorizations::default(),
             everywhere: Everywhere::default(),
             generations_change: tokio::sync::Mutex::default(),
             epoch: OnceLock::new(),
@@ -245,6 +247,7 @@ pub(crate) mod tests {
             expires_at: now + Duration::from_secs(59),
             resources: Vec::new(),
             acr: None,
+            dpop_jkt: None,
         }
     }
 

@@ -1,4 +1,5 @@
-//! Memory bounds of authorization codes, login challenges, marks of client assertions and codes by e-mail, one for each kind. A record
+//! Memory bounds of authorization codes, login challenges, marks of client assertions, codes by e-mail, pushed requests and what devices
+//! ask for, one for each kind. A record
 //! beyond the bound is refused. No stored record is removed for it, because stored records still protect users and
 //! clients: without its mark, for example, an assertion could be used again.
 
@@ -16,6 +17,12 @@ const ASSERTIONS: u64 = 128 << 20;
 /// The most bytes for codes by e-mail: two and a half million, so that those who sign in by one keep no client's assertion out.
 const EMAIL_CODES: u64 = 192 << 20;
 
+/// The most bytes for pushed requests: 3,000 a second that nobody uses, for a minute.
+pub(crate) const PUSHED_REQUESTS: u64 = 128 << 20;
+
+/// The most bytes for what devices ask for: 140 a second, for ten minutes.
+pub(crate) const DEVICE_AUTHORIZATIONS: u64 = 96 << 20;
+
 /// Memory of one code by e-mail: its key, its recipient, tries, end, commit and share, in a table that is three quarters full on
 /// average.
 pub(crate) const EMAIL_CODE: usize = 80;
@@ -28,6 +35,8 @@ pub(crate) fn set_bounds(figures: &StoreFigures) {
     figures.challenge_room().set_most(CHALLENGES);
     figures.assertion_room().set_most(ASSERTIONS);
     figures.email_code_room().set_most(EMAIL_CODES);
+    figures.pushed_request_room().set_most(PUSHED_REQUESTS);
+    figures.device_authorization_room().set_most(DEVICE_AUTHORIZATIONS);
 }
 
 /// The share of the issuer whose id follows a record; nobody's where there is none, as in records of format 1.
@@ -42,12 +51,15 @@ mod tests {
 
     use symbolon_crypto::random::SeededRandom;
     use symbolon_protocol::client_authentication::AssertionUse;
+    use symbolon_protocol::device_authorization::DeviceAuthorization;
     use symbolon_protocol::id::{ClientId, IssuerId, Jti, UserId};
     use symbolon_protocol::revocation::Tombstone;
+    use symbolon_protocol::scope::Scope;
     use symbolon_protocol::sign_in::email_code_use::EmailCodeTry;
     use symbolon_protocol::time::Timestamp;
     use symbolon_store::port::{
-        Assertions, Challenges, Codes, EmailCodes, Redemption, Revocations, Store, Use,
+        Assertions, Challenges, Codes, DeviceAuthorizations, EmailCodes, PushedRequests, Redemption,
+        Revocations, Store, Use,
     };
 
     use crate::EmbeddedStore;
@@ -71,6 +83,26 @@ mod tests {
             let end = NOW + Duration::from_secs(60);
             store.keep_challenge(&issuer, id, vec![7; 16].into(), end).await
         };
+        let app = ClientId::parse("app").unwrap();
+        let push = async || {
+            let end = NOW + Duration::from_secs(60);
+            store
+                .keep_pushed_request(
+                    &issuer,
+                    symbolon_store::port::PushedBy { client: &app, is_stranger: false },
+                    vec![7; 16].into(),
+                    end,
+                    &random,
+                )
+                .await
+        };
+        let ask = async || {
+            let (client, scope) = (app.clone(), Scope::parse("openid").unwrap());
+            let asked = DeviceAuthorization { client, scope, expires_at: NOW + Duration::from_secs(60) };
+            store.keep_device_authorization(&issuer, asked, NOW, &random).await
+        };
+        let pushed = push().await.unwrap();
+        let device = ask().await.unwrap();
         let code = store.keep_code(&issuer, grant.clone(), NOW, &random).await.unwrap();
         assert_eq!(store.use_assertion(&issuer, &assertion("first")).await.unwrap().in_memory(), Use::First);
         let tried = async |id: &str| {
@@ -88,12 +120,16 @@ mod tests {
             figures.challenge_room(),
             figures.assertion_room(),
             figures.email_code_room(),
+            figures.pushed_request_room(),
+            figures.device_authorization_room(),
         ] {
             room.set_most(1);
         }
         assert!(store.keep_code(&issuer, grant.clone(), NOW, &random).await.is_err());
         assert!(store.use_assertion(&issuer, &assertion("second")).await.is_err());
         assert!(challenge("second").await.is_err());
+        assert!(push().await.is_err());
+        assert!(ask().await.is_err());
         assert!(tried("second").await.is_err());
         assert_eq!(tried("first").await.unwrap(), EmailCodeTry::Wrong { left: 3 });
         assert_eq!(
@@ -101,6 +137,8 @@ mod tests {
             Use::Replayed
         );
         assert!(store.take_challenge(&issuer, "first", NOW).await.unwrap().is_some());
+        assert!(store.use_pushed_request(&issuer, &app, &pushed, NOW).await.unwrap().is_some());
+        assert!(store.device_authorization(&issuer, &device.user, NOW).await.unwrap().is_some());
         let at = store.code(&issuer, &code, NOW).await.unwrap().unwrap().at;
         assert_eq!(store.redeem_code(&at, NOW).await.unwrap(), Redemption::Redeemed);
         let user = UserId::parse("ann").unwrap();

@@ -47,7 +47,9 @@ impl Store for EmbeddedStore {
             + self.sweep_families(now).await
             + self.sweep_tombstones(now).await
             + self.sweep_assertions(now).await
-            + self.sweep_email_codes(now).await;
+            + self.sweep_email_codes(now).await
+            + self.sweep_pushed_requests(now).await
+            + self.sweep_device_authorizations(now).await;
         if self.journal.writable() {
             gone += self.records.sweep_deliveries(now).await?;
             gone += self.records.sweep_invitations(now).await?;

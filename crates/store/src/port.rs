@@ -4,6 +4,7 @@ mod audit;
 mod authenticators;
 mod clients;
 mod deliveries;
+mod device_authorization;
 mod groups;
 mod identities;
 mod invitations;
@@ -41,6 +42,9 @@ pub use deliveries::{
     Deliveries, Delivery, DeliveryKind, MOST_CLAIMED, MOST_PAYLOAD, Queued, fairly, ids_of_recipient,
     most_of_recipient,
 };
+pub use device_authorization::{
+    Decided, DeviceAuthorizations, DeviceCodes, DeviceDeciding, DevicePoll, KeptDeviceAuthorization,
+};
 pub use groups::{
     GroupCreation, GroupDeletion, GroupFilter, GroupUpdate, Groups, MemberAddition, MemberRemoval,
 };
@@ -48,7 +52,9 @@ pub use identities::{Identities, IdentityCreation, IdentityLink, IdentityUnlink}
 pub use invitations::{InvitationKeeping, Invitations};
 pub use issuers::{Issuers, SettingsUpdate};
 pub use logos::Logos;
-pub use one_time::{Assertions, Challenges, CodePlace, Codes, EmailCodes, KeptCode, Redemption, Use};
+pub use one_time::{
+    Assertions, Challenges, CodePlace, Codes, EmailCodes, KeptCode, PushedBy, PushedRequests, Redemption, Use,
+};
 pub use roles::{RoleCreation, RoleFilter, RoleGrant, RoleHolders, RoleRemoval, RoleUpdate, Roles};
 pub use sessions::{EndedSessions, RefreshTokens, Revocations, Sessions, oldest_sign_ins_beyond};
 use symbolon_figures::StoreFigures;
@@ -122,6 +128,8 @@ pub trait Store:
     + Assertions
     + EmailCodes
     + Challenges
+    + PushedRequests
+    + DeviceAuthorizations
     + Clients
     + Logos
     + Users

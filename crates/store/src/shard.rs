@@ -8,10 +8,12 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 use symbolon_crypto::random::{self, Random};
 use symbolon_crypto::{digest, encoding};
+use symbolon_protocol::authorize::pushed_request::PushedRequestId;
 use symbolon_protocol::client_authentication::AssertionUse;
+use symbolon_protocol::device_authorization::UserCode;
 use symbolon_protocol::family::{Family, FamilyId};
 use symbolon_protocol::grant::Slot;
-use symbolon_protocol::id::{IssuerId, Sid, UserId, leading_number};
+use symbolon_protocol::id::{ClientId, IssuerId, Sid, UserId, leading_number};
 use symbolon_protocol::id_text::IdText;
 use symbolon_protocol::session::SessionId;
 use symbolon_protocol::time::Timestamp;
@@ -136,6 +138,22 @@ impl Route {
 /// an id means nothing to another issuer.
 pub fn record_key(issuer: &IssuerId, id: &str) -> [u8; 16] {
     let digest = digest::sha256(&[issuer.as_str().as_bytes(), &[0], id.as_bytes()]);
+    digest.first_chunk().copied().unwrap_or_default()
+}
+
+/// The key of a pushed request: a digest over issuer, client and id, so that an id means nothing to another client.
+pub fn pushed_request_key(issuer: &IssuerId, client: &ClientId, id: &PushedRequestId) -> [u8; 16] {
+    let parts = [issuer.as_str(), client.as_str(), id.expose()].map(str::as_bytes);
+    let [issuer, client, id] = parts;
+    // No id contains a space.
+    let digest = digest::sha256(&[b"pushed request ", issuer, b" ", client, b" ", id]);
+    digest.first_chunk().copied().unwrap_or_default()
+}
+
+/// The key of what a device asks for: a digest over the issuer and the code that the person types. The device's own code has it
+/// too, so that one record is found by both codes, and changed at one place.
+pub fn device_key(issuer: &IssuerId, code: &UserCode) -> [u8; 16] {
+    let digest = digest::sha256(&[b"device ", issuer.as_str().as_bytes(), b" ", code.as_str().as_bytes()]);
     digest.first_chunk().copied().unwrap_or_default()
 }
 

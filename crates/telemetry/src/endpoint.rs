@@ -21,6 +21,10 @@ pub enum Endpoint {
     TokenClientCredentials,
     /// Token endpoint, token exchange (RFC 8693 section 2).
     TokenTokenExchange,
+    /// Token endpoint, device code (RFC 8628 section 3.4).
+    TokenDeviceCode,
+    /// Token endpoint, JWT bearer (RFC 7523 section 2.1).
+    TokenJwtBearer,
     /// Token endpoint: another grant type, or a request whose grant type is not known.
     TokenOther,
     /// UserInfo endpoint (OpenID Connect Core 1.0 section 5.3).
@@ -29,11 +33,17 @@ pub enum Endpoint {
     Introspect,
     /// Revocation endpoint (RFC 7009 section 2).
     Revoke,
+    /// Pushed authorization request endpoint (RFC 9126 section 2).
+    Par,
+    /// Device authorization endpoint (RFC 8628 section 3.1).
+    DeviceAuthorization,
+    /// Client registration endpoint and client configuration endpoint (RFC 7591 section 3, RFC 7592 section 2).
+    ClientRegistration,
     /// End-session endpoint (OpenID Connect RP-Initiated Logout 1.0 section 2).
     Logout,
     /// The login page and its form.
     Login,
-    /// The consent page and its form.
+    /// The consent page and its form, and the page on which people allow devices.
     Consent,
     /// The account pages.
     Account,
@@ -49,7 +59,7 @@ pub enum Endpoint {
 
 impl Endpoint {
     /// All endpoints in the order of the metrics page; an endpoint's discriminant is its index.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 24] = [
         Self::Discovery,
         Self::Jwks,
         Self::Authorize,
@@ -57,10 +67,15 @@ impl Endpoint {
         Self::TokenRefreshToken,
         Self::TokenClientCredentials,
         Self::TokenTokenExchange,
+        Self::TokenDeviceCode,
+        Self::TokenJwtBearer,
         Self::TokenOther,
         Self::Userinfo,
         Self::Introspect,
         Self::Revoke,
+        Self::Par,
+        Self::DeviceAuthorization,
+        Self::ClientRegistration,
         Self::Logout,
         Self::Login,
         Self::Consent,
@@ -81,10 +96,15 @@ impl Endpoint {
             Self::TokenRefreshToken => "token_refresh_token",
             Self::TokenClientCredentials => "token_client_credentials",
             Self::TokenTokenExchange => "token_token_exchange",
+            Self::TokenDeviceCode => "token_device_code",
+            Self::TokenJwtBearer => "token_jwt_bearer",
             Self::TokenOther => "token_other",
             Self::Userinfo => "userinfo",
             Self::Introspect => "introspect",
             Self::Revoke => "revoke",
+            Self::Par => "par",
+            Self::DeviceAuthorization => "device_authorization",
+            Self::ClientRegistration => "client_registration",
             Self::Logout => "logout",
             Self::Login => "login",
             Self::Consent => "consent",
@@ -98,7 +118,15 @@ impl Endpoint {
 
     /// Whether the endpoint gets so many requests that its successes are only sampled in the log.
     pub const fn is_hot(self) -> bool {
-        !matches!(self, Self::Logout | Self::Login | Self::Consent | Self::Account | Self::Admin)
+        !matches!(
+            self,
+            Self::ClientRegistration
+                | Self::Logout
+                | Self::Login
+                | Self::Consent
+                | Self::Account
+                | Self::Admin
+        )
     }
 }
 

@@ -49,10 +49,12 @@ impl Answer {
         }
     }
 
-    /// A parameter in the query of a redirect's target.
+    /// A parameter in the query or the fragment of a redirect's target.
     pub fn redirected(&self, name: &str) -> Option<String> {
         let url = url::Url::parse(&self.location()).expect("an absolute location");
-        url.query_pairs().find(|(own, _)| own == name).map(|(_, value)| value.into_owned())
+        let in_fragment = form_urlencoded::parse(url.fragment().unwrap_or_default().as_bytes());
+        let mut all = url.query_pairs().chain(in_fragment);
+        all.find(|(own, _)| own == name).map(|(_, value)| value.into_owned())
     }
 
     /// The value of a hidden field of the first form.

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use symbolon_crypto::algorithm::Algorithm;
+use symbolon_crypto::encoding;
 use symbolon_crypto::jws::{EncodedHeader, finish, signing_input};
 use symbolon_crypto::key::{KeyGenerator, SigningKey};
 use symbolon_crypto::secret::SecretString;
@@ -36,6 +37,24 @@ impl Signing {
             signing_input(EncodedHeader::for_key(&self.0, Some(typ)).as_str(), claims.to_string().as_bytes());
         let signature = self.0.sign(input.as_bytes()).expect("a signature");
         finish(input, &signature)
+    }
+
+    /// A JWS with any header and claims.
+    pub fn jws(&self, header: &Value, claims: &Value) -> String {
+        let header = encoding::encode(header.to_string().as_bytes());
+        let input = signing_input(&header, claims.to_string().as_bytes());
+        let signature = self.0.sign(input.as_bytes()).expect("a signature");
+        finish(input, &signature)
+    }
+
+    /// The header of the key's DPoP proofs (RFC 9449 4.2).
+    pub fn dpop_header(&self) -> Value {
+        json!({ "typ": "dpop+jwt", "alg": self.0.algorithm(), "jwk": self.0.public().jwk() })
+    }
+
+    /// The thumbprint of the public half (RFC 7638).
+    pub fn thumbprint(&self) -> String {
+        self.0.public().jwk().thumbprint().to_string()
     }
 
     /// A client assertion that is valid for a minute (RFC 7523 3).

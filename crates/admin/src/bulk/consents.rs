@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use symbolon_protocol::consent::{Consent, ConsentVersion};
+use symbolon_protocol::consent::{Consent, ConsentVersion, GivenConsent};
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{ClientId, UserId};
 use symbolon_protocol::scope::Scope;
@@ -44,7 +44,11 @@ async fn allow_one(call: &Call, line: Line) -> Done {
     if store.consent(call.id(), &user, &client).await?.is_some() {
         return Ok(told(false));
     }
-    if !store.allow(call.id(), &user, &client, consent.clone().into()).await? {
+    // A client whose id is the URL of its metadata is not stored.
+    let is_to_document = store.client(call.id(), &client).await?.is_none()
+        && call.app.client_exists(&call.issuer, &client).await?;
+    let given = GivenConsent::from(consent.clone()).for_document(is_to_document);
+    if !store.allow(call.id(), &user, &client, given).await? {
         return Err(AdminError::not_found(match store.user(call.id(), &user).await? {
             Some(_) => "there is no such client",
             None => "there is no such user",

@@ -15,8 +15,8 @@ use super::super::call::{Call, Concerns, Payload};
 use super::super::clients::{algorithms, answered};
 use super::super::error::{AdminError, Answer};
 use super::super::operation::Parameter;
+use super::super::signing_keys;
 use super::super::users::{self, Described, GivenPassword};
-use super::super::{settings, signing_keys};
 use super::lines::Line;
 use super::stream::{self, Batch, Done, Pace};
 use super::wrapped;
@@ -212,6 +212,7 @@ async fn check_clients(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
 async fn check_client(call: &Call, line: Line) -> Done {
     let (metadata, key) = (stream::object(line)?, &call.issuer.client_secret_key);
     let registration = client_metadata::create(metadata, key, call.now(), &*call.app.random)?;
+    call.app.check_sector(call.id(), None, &registration.client).await?;
     if call.app.store.client(call.id(), &registration.client.client_id).await?.is_some() {
         return Err(client_exists());
     }
@@ -227,7 +228,8 @@ async fn check_client(call: &Call, line: Line) -> Done {
 async fn new_client(call: &Call, line: Line) -> Result<Registration, AdminError> {
     let (metadata, key) = (stream::object(line)?, &call.issuer.client_secret_key);
     let registration = client_metadata::create(metadata, key, call.now(), &*call.app.random)?;
+    call.app.check_sector(call.id(), None, &registration.client).await?;
     signing_keys::ensure(call, algorithms(&registration.client)).await?;
-    settings::cover_claims_of(call, &registration.client).await?;
+    call.app.record_needs_of(&call.issuer, &registration.client).await?;
     Ok(registration)
 }

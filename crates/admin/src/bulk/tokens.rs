@@ -5,14 +5,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use symbolon_crypto::algorithm::Algorithm;
-use symbolon_crypto::jws;
 use symbolon_protocol::claim_definition::NO_CLAIMS;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{ClientId, UserId};
 use symbolon_protocol::token::access_token::AccessToken;
 use symbolon_protocol::token::release::{RecordsNeeded, release_to_access_token};
 use symbolon_protocol::token::{Context, refresh_token};
-use symbolon_protocol::user_claims::UserRecords;
 use tokio::runtime::Handle;
 
 use super::super::admin_created;
@@ -82,10 +80,13 @@ async fn new(known: &Known, line: Line) -> Result<Unsigned, AdminError> {
         client: &client,
         claims: claims.as_deref().unwrap_or(&NO_CLAIMS),
         now: call.now(),
+        pairwise_key: &call.issuer.pairwise_key,
+        jkt: None,
+        x5t_s256: None,
         random: &*call.app.random,
     };
-    let of_issuer = || call.issuer.keys.load().algorithm(&settings, context.now);
-    let algorithm = client.access_token_signed_response_alg.unwrap_or_else(of_issuer);
+    let of_issuer = call.issuer.keys.load().algorithm(&settings, context.now);
+    let algorithm = client.signing_algorithm(client.access_token_signed_response_alg, of_issuer);
     // The access token that a refresh would yield, in a grant of its own.
     let family = admin_created::family_of(call, &client, user, scope.clone());
     let mut token = refresh_token::issue(&context, &family, scope, false).access;
@@ -94,12 +95,7 @@ async fn new(known: &Known, line: Line) -> Result<Unsigned, AdminError> {
     }
     let needed = RecordsNeeded::by_access_token(&context, &token);
     if let Some(user) = token.user().filter(|_| needed != RecordsNeeded::default()) {
-        let entitlements = match needed.entitlements {
-            true => Some(call.app.entitlements_to_tell(call.id(), &user).await?),
-            false => None,
-        };
-        let user = call.app.store.user(call.id(), &user).await?;
-        let records = UserRecords { user, entitlements };
+        let records = call.app.user_records(call.id(), &user, needed).await?;
         let failures = release_to_access_token(&context, &mut token, &records);
         call.app.note_failed_claims(&call.issuer, &client.client_id, &failures);
     }
@@ -108,19 +104,9 @@ async fn new(known: &Known, line: Line) -> Result<Unsigned, AdminError> {
     Ok((*token, typ.into(), algorithm))
 }
 
-async fn signed(call: &Call, (token, typ, algorithm): Unsigned) -> Done {
-    let ring = call.issuer.keys.load_full();
-    let active = ring
-        .signing(algorithm, call.now())
-        .ok_or_else(|| AdminError::internal("no key of the algorithm is active"))?;
-    let header = active.header(typ);
-    let text = jws::sign_compact(&*call.app.signer, &active.key, header, &token.to_json()).await;
+async fn signed(call: &Call, (mut token, typ, algorithm): Unsigned) -> Done {
+    let payload = call.issuer.access_token_payload(&mut token).map_err(AdminError::internal)?;
+    let text = call.app.sign(&call.issuer, (algorithm, typ), &payload, call.now()).await;
     let text = text.map_err(AdminError::internal)?;
-    if let Some(place) = PLACES.iter().position(|own| *own == algorithm) {
-        call.app.signatures.increment(place);
-    }
-    Ok(json!({ "access_token": text, "jti": token.jti, "user_id": token.sub, "exp": token.exp }))
+    Ok(json!({ "access_token": text, "jti": token.jti, "user_id": token.user(), "exp": token.exp }))
 }
-
-/// The index of each algorithm in the counters of signatures.
-const PLACES: [Algorithm; 4] = [Algorithm::Rs256, Algorithm::Ps256, Algorithm::Es256, Algorithm::EdDsa];

@@ -10,6 +10,7 @@ mod settings;
 mod users;
 
 use serde_json::{Map, Value, json};
+use symbolon_protocol::dpop::DpopNonce;
 use symbolon_protocol::pkce::PkcePolicy;
 
 /// An object schema with some required members.
@@ -109,6 +110,10 @@ fn require_pkce() -> Value {
 
 fn algorithm() -> Value {
     json!({ "type": "string", "enum": ["RS256", "PS256", "ES256", "EdDSA"] })
+}
+
+fn dpop_nonce() -> Value {
+    json!({ "type": "string", "enum": DpopNonce::NAMES })
 }
 
 fn id_token_claims() -> Value {

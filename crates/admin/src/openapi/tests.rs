@@ -91,9 +91,10 @@ fn schemas_name_every_member_that_is_shown() {
         "client_name": "x", "redirect_uris": ["https://rp.example/cb"], "logo_uri": "https://rp.example/logo",
         "contacts": ["a@rp.example"], "default_max_age": 5,
         "token_endpoint_auth_signing_alg": "ES256", "id_token_signed_response_alg": "ES256",
-        "access_token_signed_response_alg": "ES256", "allowed_token_exchange_resources": ["https://api.example"],
+        "access_token_signed_response_alg": "ES256", "userinfo_signed_response_alg": "ES256",
+        "introspection_signed_response_alg": "ES256", "allowed_token_exchange_resources": ["https://api.example"],
         "allowed_subject_token_clients": ["a"], "settings": { "code_lifetime": 5, "pkce": "required", "access_token_typ": "JWT" },
-        "redirect_uri_forms": ["http_private_host"],
+        "redirect_uri_forms": ["http_private_host"], "jwks_uri": "https://rp.example/jwks",
     }) else {
         panic!("an object")
     };
@@ -107,8 +108,10 @@ fn schemas_name_every_member_that_is_shown() {
     assert_described("ClientWithSecret", &view);
     assert_described(
         "ClientMetadata",
-        &json!({ "pkce": "required", "require_pkce": true, "access_token_typ": "JWT" }),
+        &json!({ "pkce": "required", "require_pkce": true, "access_token_typ": "JWT", "profile": "fapi2_security" }),
     );
+    assert_described("ClientMetadata", &json!({ "assertion_issuers": [] }));
+    assert_described("IssuerSettings", &json!({ "trusted_issuers": [] }));
     let settings = json!(IssuerSettings::default());
     assert_described("IssuerSettings", &settings);
     assert_described("IssuerSettings", &json!({ "attributes": [] }));

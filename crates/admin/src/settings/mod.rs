@@ -1,6 +1,7 @@
 //! The settings of an issuer, as a whole and in parts. The names of the parts are those that load scripts use.
 
 mod attributes;
+mod client_registration;
 mod named;
 pub(super) mod rule;
 
@@ -8,9 +9,9 @@ use std::time::Duration;
 
 use http::Method;
 use serde_json::{Value, json};
-use symbolon_protocol::client::Client;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::settings::IssuerSettings;
+use symbolon_protocol::trusted_issuer;
 use symbolon_store::StoreError;
 use symbolon_store::port::{Changed, SettingsUpdate};
 
@@ -91,10 +92,12 @@ async fn change(
             outlived: seen.outlived,
             signing_algorithm_before: seen.signing_algorithm_before,
             clients_define_claims: seen.clients_define_claims,
+            clients_sign_userinfo: seen.clients_sign_userinfo,
             identity_providers: seen.identity_providers.clone(),
             ..rule(&seen)?
         };
         rule::check(&settings)?;
+        check_trusted_issuers(call, &settings)?;
         if settings == seen {
             return Ok(settings);
         }
@@ -136,6 +139,16 @@ async fn change(
     Err(StoreError::Conflict.into())
 }
 
+/// Checks the issuers that are trusted, whose addresses depend on what this server may call.
+///
+/// # Errors
+/// 400 that says which member is wrong.
+fn check_trusted_issuers(call: &Call, settings: &IssuerSettings) -> Result<(), AdminError> {
+    let may_be_plain = call.app.config.load().outbound.allow_private;
+    trusted_issuer::check(&settings.trusted_issuers, &call.issuer.url, may_be_plain)
+        .map_err(AdminError::invalid)
+}
+
 /// Looks for the roles that are newly named: of a slip of the pen nobody would notice that it protects nothing.
 ///
 /// # Errors
@@ -156,35 +169,8 @@ async fn find_roles(call: &Call, seen: &IssuerSettings, settings: &IssuerSetting
 /// # Errors
 /// [`AdminError`]: the store failed.
 pub(super) async fn outlive(call: &Call, life: Duration) -> Result<(), AdminError> {
-    record(call, |settings| settings.outlive(life, call.now())).await
-}
-
-/// Records that a client has claim definitions of its own, before it is saved with them: otherwise UserInfo and
-/// introspection would not look for them.
-///
-/// # Errors
-/// [`AdminError`]: the store failed.
-pub(super) async fn cover_claims_of(call: &Call, client: &Client) -> Result<(), AdminError> {
-    if client.settings.claims.is_empty() || call.issuer.settings.load().clients_define_claims {
-        return Ok(());
-    }
-    record(call, |settings| settings.clients_define_claims = true).await
-}
-
-/// Changes what the server itself records in the settings. On return it is in effect on this node.
-async fn record(call: &Call, change: impl Fn(&mut IssuerSettings) + Send + Sync) -> Result<(), AdminError> {
-    for _ in 0..2 {
-        let seen = call.app.store.settings(call.id()).await?;
-        let mut settings = seen.clone();
-        change(&mut settings);
-        match call.app.store.put_settings(call.id(), &seen, settings).await {
-            // The schema is as it was.
-            Ok(_) => return Ok(call.app.follow(&Changed::Settings(call.id().clone())).await?),
-            Err(StoreError::Conflict) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Err(StoreError::Conflict.into())
+    call.app.record_in_settings(call.id(), |settings| settings.outlive(life, call.now())).await?;
+    Ok(())
 }
 
 /// Makes the issuer answer every attempt at a password as late as a hash of this work takes, before such a hash is saved:

@@ -15,13 +15,19 @@ use symbolon_protocol::ui_locale::UiLocale;
 use symbolon_protocol::unknown_member;
 
 use super::super::error::AdminError;
+use super::client_registration;
 
 /// The most work of a password hash, in KiB: what `argon2.import_work` may be at most. An attempt is answered after some
 /// twelve seconds then.
 const MOST_PASSWORD_WORK_KIB: u64 = 16 << 20;
 /// Settings that follow from changes of others, or have endpoints of their own, so that nobody may set them here.
-const FOLLOWING: [&str; 4] =
-    ["outlived", "signing_algorithm_before", "clients_define_claims", "identity_providers"];
+const FOLLOWING: [&str; 5] = [
+    "outlived",
+    "signing_algorithm_before",
+    "clients_define_claims",
+    "clients_sign_userinfo",
+    "identity_providers",
+];
 
 const DAY: u64 = 86_400;
 const YEAR: u64 = 365 * DAY;
@@ -44,6 +50,7 @@ pub(crate) fn document(settings: &IssuerSettings) -> Map<String, Value> {
         outlived: None,
         signing_algorithm_before: None,
         clients_define_claims: false,
+        clients_sign_userinfo: false,
         identity_providers: Vec::new(),
         ..settings.clone()
     };
@@ -52,7 +59,15 @@ pub(crate) fn document(settings: &IssuerSettings) -> Map<String, Value> {
         _ => Map::new(),
     };
     // What is empty is left out of what is stored: an earlier release refuses members that it does not know.
-    for name in ["attributes", "claims", "login_api_origins", "second_factor_roles"] {
+    for name in [
+        "attributes",
+        "claims",
+        "client_id_metadata_documents",
+        "client_registration_resources",
+        "login_api_origins",
+        "second_factor_roles",
+        "trusted_issuers",
+    ] {
         document.entry(name).or_insert_with(|| Value::Array(Vec::new()));
     }
     if let Some(Value::Object(lifetimes)) = document.get_mut("lifetimes") {
@@ -63,14 +78,27 @@ pub(crate) fn document(settings: &IssuerSettings) -> Map<String, Value> {
     document.entry("sign_in_page").or_insert_with(|| "all_at_once".into());
     document.entry("offer_passkey").or_insert(Value::Bool(true));
     document.entry("remember_device_days").or_insert_with(|| 0.into());
-    let accounts = IssuerSettings::default().accounts_per_browser;
+    let usual = IssuerSettings::default();
+    let accounts = usual.accounts_per_browser;
     document.entry("accounts_per_browser").or_insert_with(|| accounts.into());
     document.entry("self_deletion").or_insert(Value::Bool(false));
     document.entry("session_management").or_insert(Value::Bool(false));
+    document.entry("require_pushed_authorization_requests").or_insert(Value::Bool(false));
     document.entry("consent_version").or_insert_with(|| 0.into());
     document.entry("consent_lifetime_seconds").or_insert(Value::Null);
     document.entry("registration").or_insert(Value::Null);
     document.entry("registration_puzzle").or_insert_with(|| 0.into());
+    document.entry("client_registration").or_insert_with(|| "off".into());
+    document.entry("client_registration_scope").or_insert(Value::Null);
+    document.entry("client_registration_full_scope").or_insert(Value::Bool(false));
+    document.entry("client_registration_grant_types").or_insert(Value::Null);
+    document
+        .entry("client_registration_most_clients")
+        .or_insert_with(|| usual.client_registration_most_clients.into());
+    document
+        .entry("client_registration_unused_days")
+        .or_insert_with(|| usual.client_registration_unused_days.into());
+    document.entry("client_registration_tokens_from").or_insert(Value::Null);
     document.entry("branding").or_insert_with(|| Value::Object(Map::new()));
     document.entry("default_language").or_insert_with(|| UiLocale::default().tag().into());
     document
@@ -188,6 +216,7 @@ pub(crate) fn check(settings: &IssuerSettings) -> Result<(), AdminError> {
     if settings.registration_puzzle > puzzle::MOST_BITS {
         return Err(AdminError::invalid(format!("registration_puzzle must be 0 to {}", puzzle::MOST_BITS)));
     }
+    client_registration::check(settings)?;
     // An idle limit above the absolute one would have no effect, so this is probably a mistake.
     if settings.lifetimes.refresh_token_idle > settings.lifetimes.refresh_token_absolute {
         return Err(AdminError::invalid(
@@ -271,6 +300,7 @@ mod tests {
         let back = patched(json!({ "password_work_kib": null })).expect("valid");
         assert_eq!(back, IssuerSettings::default());
         assert!(told(json!({ "clients_define_claims": true })).contains("follows from changes"));
+        assert!(told(json!({ "clients_sign_userinfo": true })).contains("follows from changes"));
         let twice = json!({ "claims": [{ "name": "a", "value": 1 }, { "name": "a", "source": "sub" }] });
         assert_eq!(told(twice), "claims is not valid: the claim a: it is defined twice");
         assert!(told(json!({ "claims": [{ "name": "a" }] })).starts_with("claims is not valid"));
@@ -295,6 +325,42 @@ mod tests {
         assert!(
             told(json!({ "token_exchange_subject_token_types": [] })).contains("turn token exchange off")
         );
+    }
+
+    #[test]
+    fn registration_by_applications_is_off_until_it_is_set_and_bounded() {
+        let usual = document(&IssuerSettings::default());
+        assert_eq!(usual["client_registration"], "off");
+        assert_eq!(usual["client_registration_most_clients"], 10_000);
+        let set = json!({
+            "client_registration": "open", "client_registration_scope": "openid tools",
+            "client_registration_grant_types": ["authorization_code"], "client_registration_most_clients": 5,
+            "client_registration_unused_days": 0, "client_registration_tokens_from": 7,
+            "client_registration_resources": ["https://mcp.example/mcp"], "client_registration_full_scope": true,
+            "client_id_metadata_documents": ["app.example", "*.tools.example", "*"],
+        });
+        let settings = patched(set.clone()).expect("valid");
+        let shown = shown(&settings);
+        for (name, value) in object(set) {
+            assert_eq!(shown[&name], value, "{name}");
+        }
+        assert_eq!(read(document(&IssuerSettings::default()), shown).expect("as it is shown"), settings);
+        for (name, value) in [
+            ("client_registration", json!("everybody")),
+            ("client_registration_scope", json!("")),
+            ("client_registration_full_scope", json!("yes")),
+            ("client_registration_grant_types", json!([])),
+            ("client_registration_grant_types", json!(["password"])),
+            ("client_registration_resources", json!(["tools"])),
+            ("client_registration_resources", json!(["https://mcp.example/mcp#tools"])),
+            ("client_registration_resources", json!(vec!["https://mcp.example"; 257])),
+            ("client_id_metadata_documents", json!(["https://app.example"])),
+            ("client_id_metadata_documents", json!(vec!["app.example"; 257])),
+            ("client_registration_most_clients", json!(0)),
+            ("client_registration_unused_days", json!(4_000)),
+        ] {
+            assert!(told(json!({ name: value })).starts_with(name), "{name}");
+        }
     }
 
     #[test]

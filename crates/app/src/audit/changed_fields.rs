@@ -10,8 +10,15 @@ use serde_json::{Map, Value, json};
 use symbolon_protocol::key::KeyRecord;
 
 /// Members whose values are secret, at whatever depth they stand. Of them the log says only that they changed.
-const SECRET: [&str; 6] =
-    ["client_secret", "client_secrets", "password", "password_hash", "sealed", "sealed_secret"];
+const SECRET: [&str; 7] = [
+    "client_secret",
+    "client_secrets",
+    "password",
+    "password_hash",
+    "registration_access_token",
+    "sealed",
+    "sealed_secret",
+];
 
 /// The private members of a JWK (RFC 7518 6.2.2, 6.3.2 and 6.4.1), which are secret too.
 const PRIVATE: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];

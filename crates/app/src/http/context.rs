@@ -22,6 +22,7 @@ use super::PerWorkerArc;
 use super::host::{Malformed, host};
 use crate::app::App;
 use crate::audit::{Actor, AuditEntry};
+use crate::client_certificates::PresentedCertificate;
 use crate::issuer::{self, IssuerState};
 use symbolon_telemetry::{Current, RequestFacts, RequestId};
 
@@ -36,6 +37,8 @@ pub struct Context {
     pub remote: IpAddr,
     /// Whether a trusted proxy reported `remote`, and `remote` is not itself a trusted proxy.
     pub is_forwarded: bool,
+    /// The TLS certificate that came with the request, not read yet; `None` also where none arrive.
+    pub(super) certificate: Option<Arc<PresentedCertificate>>,
     /// The request's id.
     pub id: RequestId,
 }
@@ -162,7 +165,9 @@ impl<S> IssuerService<S> {
             RequestFacts::note_remote(remote);
         }
         let issuer = lent(&mut self.issuer, found.issuer);
-        Ok((Context { app, issuer, remote, is_forwarded, id: arrival.id }, found.path))
+        let certificate =
+            app.client_certificates.as_ref().and_then(|arriving| arriving.of_request(request, trusted));
+        Ok((Context { app, issuer, remote, is_forwarded, certificate, id: arrival.id }, found.path))
     }
 }
 

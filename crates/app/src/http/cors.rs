@@ -1,8 +1,8 @@
 //! Cross-origin calls (Fetch standard): which origins' scripts may read an answer.
 //!
 //! Only the login API uses cookies across origins. Its answers allow credentials, to the origins that the issuer lists
-//! and to no other. No other endpoint here authenticates by cookie, so no other answer allows credentials. Public documents may be read by every
-//! origin. The token and UserInfo endpoints may be read by the origins of the client's redirect URIs and those that
+//! and to no other. No other endpoint here authenticates by cookie, so no other answer allows credentials. Public documents, and the answers to
+//! applications that register themselves, may be read by every origin. The token and UserInfo endpoints may be read by the origins of the client's redirect URIs and those that
 //! it registered. A preflight does not identify a client, so it allows every origin and all requested headers; the
 //! check is made on the actual answer.
 
@@ -13,15 +13,17 @@ use symbolon_protocol::redirect_uri;
 
 use crate::issuer::IssuerState;
 
-/// Answers a preflight.
-pub fn preflight(headers: &HeaderMap) -> Response {
+/// Answers a preflight. `methods` are those of the path, separated by commas.
+pub fn preflight(headers: &HeaderMap, methods: &str) -> Response {
     let mut response = StatusCode::NO_CONTENT.into_response();
     let answer = response.headers_mut();
     if let Some(origin) = headers.get(header::ORIGIN) {
         answer.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
         answer.append(header::VARY, HeaderValue::from_static("Origin"));
     }
-    answer.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST"));
+    if let Ok(methods) = HeaderValue::try_from(methods) {
+        answer.insert(header::ACCESS_CONTROL_ALLOW_METHODS, methods);
+    }
     // Libraries add headers of their own, such as trace headers. They are listed one by one, because `*` does not
     // cover Authorization (Fetch standard, CORS-unsafe request-header names).
     let asked = headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned();
@@ -76,7 +78,7 @@ pub(super) fn allow(request: &HeaderMap, client: Option<&Client>, response: &mut
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
         headers.insert(
             header::ACCESS_CONTROL_EXPOSE_HEADERS,
-            HeaderValue::from_static("www-authenticate, retry-after"),
+            HeaderValue::from_static("www-authenticate, retry-after, dpop-nonce"),
         );
     }
 }

@@ -35,6 +35,8 @@ pub enum Purpose {
     PasskeyOffer,
     /// Allowing or denying consent.
     Consent,
+    /// Allowing or denying what a device asks for; its code and client stand in place of the interaction.
+    Device,
     /// Choosing the account with which to go on.
     SelectAccount,
     /// Signing out.
@@ -60,6 +62,7 @@ impl Purpose {
             Self::SecondFactor => b"second-factor",
             Self::PasskeyOffer => b"passkey-offer",
             Self::Consent => b"consent",
+            Self::Device => b"device",
             Self::SelectAccount => b"select-account",
             Self::Logout => b"logout",
             Self::Account => b"account",

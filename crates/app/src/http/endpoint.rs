@@ -40,7 +40,7 @@ pub struct Endpoint {
     pub label: telemetry::Endpoint,
     /// Whose rate limit its requests count against.
     pub limit: Limit,
-    /// Whether a POST must be a form, or something else.
+    /// Whether a POST must be a form, or something else. For a PUT it counts too.
     pub form: Form,
     /// The parameters that may be repeated; any other repeated parameter is refused (RFC 6749 3.2). `None` if the
     /// handler checks this itself, because its refusal goes to the client by redirect.
@@ -83,7 +83,7 @@ pub enum Form {
 pub enum Cors {
     /// None: the endpoint is called by servers, or shown to people.
     None,
-    /// All: the answer is the same for everybody.
+    /// All: the answer is the same for everybody, or for whoever has the token that came.
     Everybody,
     /// The client's own: the origins of its redirect URIs and those that it registered.
     Client,
@@ -117,7 +117,7 @@ pub struct Received {
     pub uri: Uri,
     /// The headers.
     pub headers: HeaderMap,
-    /// The form of a POST, or its JSON text; empty without one.
+    /// The form of a POST, or the JSON text of a POST or PUT; empty without one.
     pub form: Bytes,
     /// Counts the form's bytes against the budget of bodies until the request is answered.
     in_flight: Option<BodyInFlight>,
@@ -153,6 +153,11 @@ impl Received {
     /// Whether the method is POST.
     pub fn is_post(&self) -> bool {
         self.method == Method::POST
+    }
+
+    /// Whether the body is read.
+    fn has_body(&self) -> bool {
+        self.is_post() || self.method == Method::PUT
     }
 }
 
@@ -233,7 +238,7 @@ impl Call {
             app.rate_limits.check_address(class, *remote, app.now())?;
         }
         let headers = &self.received.headers;
-        if self.received.is_post() && (self.endpoint.form != Form::Optional || is_form(headers)) {
+        if self.received.has_body() && (self.endpoint.form != Form::Optional || is_form(headers)) {
             let limits = self.context.form_limits();
             let in_flight = self.received.in_flight.insert(app.rate_limits.begin_body(*remote));
             self.received.form = match self.endpoint.form {

@@ -1,10 +1,12 @@
 //! The one place where an error becomes a status with a JSON body or a page.
 
 use axum::response::Response;
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use serde::Serialize;
+use smol_str::SmolStr;
 use symbolon_pages::{Brand, ErrorPage, Language};
 use symbolon_protocol::client::Client;
+use symbolon_protocol::dpop;
 use symbolon_protocol::error::{ErrorCode, OAuthError};
 use symbolon_protocol::refusal::{Reason, Refusal};
 use symbolon_store::StoreError;
@@ -21,10 +23,17 @@ pub enum Failure {
     OAuth(OAuthError),
     /// An error of a protected resource (RFC 6750 3).
     Bearer(OAuthError),
+    /// An error of a protected resource that was called by the scheme DPoP, or that needs it (RFC 9449 7.1).
+    Dpop(OAuthError),
+    /// A DPoP proof without a good nonce: the answer has one. Boxed, because few requests need it.
+    DpopNonce(Box<NonceDemand>),
     /// The request is understood, and not allowed (RFC 9110 15.5.4).
     Forbidden(OAuthError),
     /// A protected resource was called without credentials: a challenge without an error code (RFC 6750 3.1).
-    NoToken,
+    NoToken {
+        /// Whether tokens that are bound to a key are taken there.
+        takes_dpop: bool,
+    },
     /// Temporarily unavailable: overload, a full disk, a store out of reach.
     Unavailable {
         /// Seconds until a retry makes sense.
@@ -53,6 +62,17 @@ pub enum Failure {
     MethodNotAllowed,
     /// A fault of the server: logged, and not explained to the client.
     Internal(String),
+}
+
+/// What a client is told whose DPoP proof needs a nonce (RFC 9449 8, 9).
+#[derive(Debug)]
+pub struct NonceDemand {
+    /// `use_dpop_nonce`.
+    pub error: OAuthError,
+    /// The nonce that the next proof must have.
+    pub nonce: SmolStr,
+    /// Whether a protected resource was called: it answers by a challenge.
+    pub at_resource: bool,
 }
 
 impl From<OAuthError> for Failure {
@@ -140,8 +160,11 @@ impl Failure {
     /// endpoint.
     pub fn take_refusal(&mut self) -> Option<Refusal> {
         Some(match self {
-            Self::OAuth(error) | Self::Bearer(error) | Self::Forbidden(error) => error.take_refusal(),
-            Self::NoToken => Reason::TokenMissing.into(),
+            Self::OAuth(error) | Self::Bearer(error) | Self::Dpop(error) | Self::Forbidden(error) => {
+                error.take_refusal()
+            }
+            Self::DpopNonce(demand) => demand.error.take_refusal(),
+            Self::NoToken { .. } => Reason::TokenMissing.into(),
             Self::Unavailable { .. } => Reason::Unavailable.into(),
             Self::TooMany { refusal, .. } => {
                 let reason = refusal.reason;
@@ -169,8 +192,14 @@ impl Failure {
                 let status = StatusCode::from_u16(error.code.status()).unwrap_or(StatusCode::BAD_REQUEST);
                 (status, error.code.as_str(), &error.description)
             }
+            Self::Dpop(error) => (at_resource(error), error.code.as_str(), &error.description),
+            Self::DpopNonce(demand) => {
+                let error = &demand.error;
+                let status = if demand.at_resource { at_resource(error) } else { StatusCode::BAD_REQUEST };
+                (status, error.code.as_str(), &error.description)
+            }
             Self::Forbidden(error) => (StatusCode::FORBIDDEN, error.code.as_str(), &error.description),
-            Self::NoToken => (StatusCode::UNAUTHORIZED, "invalid_token", "an access token is needed"),
+            Self::NoToken { .. } => (StatusCode::UNAUTHORIZED, "invalid_token", "an access token is needed"),
             Self::Unavailable { .. } => {
                 (StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable", "try again in a moment")
             }
@@ -213,6 +242,11 @@ impl Failure {
             // the body is not read.
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
+        if let Self::DpopNonce(demand) = self
+            && let Ok(nonce) = HeaderValue::from_str(&demand.nonce)
+        {
+            response.headers_mut().insert(HeaderName::from_static(dpop::NONCE_HEADER), nonce);
+        }
         if let Self::Unavailable { retry_after } | Self::TooMany { retry_after, .. } = self {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(*retry_after));
         }
@@ -220,13 +254,19 @@ impl Failure {
         response
     }
 
-    /// The authentication challenge: RFC 6749 5.2 and RFC 6750 3, and no 401 without one (RFC 9110 15.5.2).
+    /// The authentication challenge: RFC 6749 5.2, RFC 6750 3 and RFC 9449 7.1, and no 401 without one (RFC 9110 15.5.2).
     fn challenge(&self) -> Option<HeaderValue> {
         let text = match self {
             Self::OAuth(error) if error.code == ErrorCode::InvalidClient => {
                 "Basic realm=\"symbolon\"".to_owned()
             }
-            Self::NoToken => "Bearer realm=\"symbolon\"".to_owned(),
+            // RFC 9449 7.2: both schemes, because it is not known which kind of token the client has.
+            Self::NoToken { takes_dpop: false } => "Bearer realm=\"symbolon\"".to_owned(),
+            Self::NoToken { takes_dpop: true } => {
+                format!("Bearer realm=\"symbolon\", DPoP realm=\"symbolon\", algs=\"{}\"", dpop::ALGORITHMS)
+            }
+            Self::Dpop(error) => dpop_challenge(error),
+            Self::DpopNonce(demand) if demand.at_resource => dpop_challenge(&demand.error),
             Self::Bearer(error) => format!(
                 "Bearer realm=\"symbolon\", error=\"{}\", error_description=\"{}\"",
                 error.code, error.description
@@ -267,6 +307,23 @@ impl Failure {
             Err(_) => self.into_json(),
         }
     }
+}
+
+/// RFC 9449 7.1: a protected resource answers 401 to a proof that is not good.
+fn at_resource(error: &OAuthError) -> StatusCode {
+    match error.code {
+        ErrorCode::InvalidDpopProof | ErrorCode::UseDpopNonce => StatusCode::UNAUTHORIZED,
+        code => StatusCode::from_u16(code.status()).unwrap_or(StatusCode::BAD_REQUEST),
+    }
+}
+
+fn dpop_challenge(error: &OAuthError) -> String {
+    format!(
+        "DPoP realm=\"symbolon\", error=\"{}\", error_description=\"{}\", algs=\"{}\"",
+        error.code,
+        error.description,
+        dpop::ALGORITHMS
+    )
 }
 
 /// Whether HTML stands before JSON in `Accept`.

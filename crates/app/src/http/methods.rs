@@ -13,3 +13,7 @@ pub const GET_OR_POST: &[Method] = &[Method::GET, Method::HEAD, Method::POST];
 pub const GET_THAT_CHANGES: &[Method] = &[Method::GET];
 /// A `GET` that changes state, or a `POST`.
 pub const GET_THAT_CHANGES_OR_POST: &[Method] = &[Method::GET, Method::POST];
+/// `PUT`.
+pub const PUT: &[Method] = &[Method::PUT];
+/// `DELETE`.
+pub const DELETE: &[Method] = &[Method::DELETE];

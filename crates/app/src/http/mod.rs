@@ -1,5 +1,6 @@
 //! HTTP pieces that every endpoint shares: reading requests, writing answers, mapping errors in one place.
 
+mod client_certificate;
 mod context;
 mod cookie;
 mod cors;
@@ -28,8 +29,8 @@ pub use cors::{preflight, preflight_with_credentials};
 pub use endpoint::{Answer, Call, Cors, Endpoint, Failures, Form, Handler, Limit, Received};
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) use failure::prefers_html;
-pub use failure::{ErrorAbout, Failure};
+pub use failure::{ErrorAbout, Failure, NonceDemand};
 pub use form::{BodyLimits, is_form, read_body, read_form, read_json};
 pub use host::host;
 pub use per_worker_arc::PerWorkerArc;
-pub use response::{Framing, Policy, html, json, no_store, redirect};
+pub use response::{Framing, Policy, html, json, jwt, no_store, redirect};

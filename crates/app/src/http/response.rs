@@ -25,6 +25,14 @@ pub fn json(status: StatusCode, body: impl Into<Bytes>) -> Response {
     response
 }
 
+/// A JWT, as which an answer is signed.
+pub fn jwt(media_type: &'static str, compact: String) -> Response {
+    let mut response = empty(StatusCode::OK, Body::from(compact));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
 /// Marks an answer that carries tokens or personal data (RFC 6749 5.1).
 pub fn no_store(mut response: Response) -> Response {
     response.headers_mut().insert(header::CACHE_CONTROL, NO_STORE);

@@ -11,6 +11,7 @@ use symbolon_crypto::key::{KeyError, SigningKey, VerifyingKey};
 use symbolon_crypto::seal::{MasterKey, SealError};
 use symbolon_protocol::back_channel_logout;
 use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::introspection;
 use symbolon_protocol::key::{KeyRecord, KeyState};
 use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::time::Timestamp;
@@ -25,6 +26,12 @@ pub enum TokenType {
     JwtAccessToken,
     /// `JWT`: an ID token.
     IdToken,
+    /// `JWT`: a signed answer of the authorization endpoint (JARM 2.1).
+    AuthorizationResponse,
+    /// `JWT`: a signed answer of UserInfo (OpenID Connect Core 5.3.2).
+    UserInfo,
+    /// `token-introspection+jwt` (RFC 9701 5).
+    Introspection,
     /// `logout+jwt` (Back-Channel Logout 1.0 2.4).
     LogoutToken,
 }
@@ -45,6 +52,7 @@ pub struct ActiveKey {
     at_jwt: EncodedHeader,
     jwt: EncodedHeader,
     logout_jwt: EncodedHeader,
+    introspection_jwt: EncodedHeader,
 }
 
 impl ActiveKey {
@@ -52,15 +60,20 @@ impl ActiveKey {
         let at_jwt = EncodedHeader::for_key(&key, Some("at+jwt"));
         let jwt = EncodedHeader::for_key(&key, Some("JWT"));
         let logout_jwt = EncodedHeader::for_key(&key, Some(back_channel_logout::TYP));
-        Self { key, at_jwt, jwt, logout_jwt }
+        let introspection_jwt = EncodedHeader::for_key(&key, Some(introspection::JWT_TYP));
+        Self { key, at_jwt, jwt, logout_jwt, introspection_jwt }
     }
 
     /// The encoded JWS header for a type of token.
     pub fn header(&self, typ: TokenType) -> &EncodedHeader {
         match typ {
             TokenType::AccessToken => &self.at_jwt,
-            TokenType::JwtAccessToken | TokenType::IdToken => &self.jwt,
+            TokenType::JwtAccessToken
+            | TokenType::IdToken
+            | TokenType::AuthorizationResponse
+            | TokenType::UserInfo => &self.jwt,
             TokenType::LogoutToken => &self.logout_jwt,
+            TokenType::Introspection => &self.introspection_jwt,
         }
     }
 }

@@ -11,7 +11,7 @@ use symbolon_crypto::random::{self, Random};
 use symbolon_crypto::seal::{MasterKey, SealError};
 use symbolon_crypto::sealed_text::TextSealer;
 use symbolon_crypto::secret::SecretArray;
-use symbolon_protocol::discovery;
+use symbolon_protocol::discovery::{self, MutualTls};
 use symbolon_protocol::id::{IssuerId, Kid};
 use symbolon_protocol::issuer::Issuer;
 use symbolon_protocol::key::{KeyRecord, KeyState};
@@ -148,8 +148,19 @@ pub fn rewrap(
     Ok((issuer, keys))
 }
 
-fn document(url: &str, settings: &IssuerSettings) -> Result<Bytes, IssuerError> {
-    Ok(serde_json::to_vec(&discovery::provider_metadata(url, settings)).map_err(crypto)?.into())
+fn document(
+    url: &str,
+    settings: &IssuerSettings,
+    mutual_tls: Option<&MutualTls>,
+) -> Result<Bytes, IssuerError> {
+    let metadata = discovery::provider_metadata(url, settings, mutual_tls);
+    Ok(serde_json::to_vec(&metadata).map_err(crypto)?.into())
+}
+
+/// What an issuer with this path offers of mutual TLS.
+fn mutual_tls(security: &Security, prefix: &str) -> Option<MutualTls> {
+    let configured = security.mutual_tls.as_ref()?;
+    Some(MutualTls { base: configured.url.as_ref().map(|url| format!("{url}{prefix}")) })
 }
 
 impl IssuerState {
@@ -173,6 +184,7 @@ impl IssuerState {
         let records = store.keys(&issuer.id).await?;
         let ring = KeyRing::open(&issuer.id, records, master, &KeyRing::default(), now)?;
         let (_, prefix) = host_and_prefix(&issuer.url);
+        let mutual_tls = mutual_tls(security, &prefix);
         let mut state = Self {
             id: issuer.id.clone(),
             url: issuer.url.as_str().into(),
@@ -182,7 +194,8 @@ impl IssuerState {
             cookie: String::new(),
             browser_state_cookie: String::new(),
             hsts: strict_transport_security(&issuer.url, security.hsts),
-            discovery: ArcSwap::from_pointee(document(&issuer.url, &settings)?),
+            discovery: ArcSwap::from_pointee(document(&issuer.url, &settings, mutual_tls.as_ref())?),
+            mutual_tls,
             claims: IssuerClaims::new(&issuer.url, &settings),
             style: ArcSwapOption::from_pointee(settings.branding.style_sheet()),
             settings: ArcSwap::from_pointee(settings),
@@ -196,7 +209,10 @@ impl IssuerState {
             provider_secrets: TextSealer::new(&digest::derive(&secret, "identity-provider")),
             interaction_session_key: derived(&secret, "interaction-session"),
             sign_in_key: derived(&secret, "sign-in"),
+            dpop_nonce_key: derived(&secret, "dpop-nonce"),
             login_name_key: derived(&secret, "login-name"),
+            pairwise_key: derived(&secret, "pairwise-subject"),
+            veils: TextSealer::new(&digest::derive(&secret, "pairwise-reference")),
         };
         state.cookie = match state.is_default_at_root() {
             true => security.session_cookie.clone(),
@@ -229,7 +245,7 @@ impl IssuerState {
     pub async fn reload_settings(&self, store: &dyn Store) -> Result<(), IssuerError> {
         let settings = store.settings(&self.id).await?;
         self.logo.store(store.logo(&self.id, None).await?.map(Arc::new));
-        self.discovery.store(Arc::new(document(&self.url, &settings)?));
+        self.discovery.store(Arc::new(document(&self.url, &settings, self.mutual_tls.as_ref())?));
         self.claims.reload(&self.url, &settings);
         self.style.store(settings.branding.style_sheet().map(Arc::new));
         self.settings.store(Arc::new(settings));

@@ -7,6 +7,7 @@ mod hsts;
 mod key_ring;
 mod keys;
 mod longest_life;
+mod veiled;
 
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) mod scene;
@@ -30,9 +31,8 @@ use symbolon_crypto::seal::SealError;
 use symbolon_crypto::sealed_text::TextSealer;
 use symbolon_crypto::secret::{SecretArray, SecretString};
 use symbolon_protocol::branding::StyleSheet;
-use symbolon_protocol::discovery;
+use symbolon_protocol::discovery::{self, MutualTls};
 use symbolon_protocol::id::{IdentityProviderId, IssuerId};
-use symbolon_protocol::id_token_hint::IdTokenHint;
 use symbolon_protocol::issuer::Issuer;
 use symbolon_protocol::logo::Logo;
 use symbolon_protocol::pkce::PkcePolicy;
@@ -61,6 +61,8 @@ pub struct IssuerState {
     pub browser_state_cookie: String,
     /// The `Strict-Transport-Security` header of its answers, if any.
     pub hsts: Option<HeaderValue>,
+    /// What it offers of mutual TLS (RFC 8705); `None` where no client certificates arrive.
+    pub mutual_tls: Option<MutualTls>,
     /// The document of OpenID Connect Discovery 3 and RFC 8414 3.
     pub discovery: ArcSwap<Bytes>,
     /// Settings, replaced when they change.
@@ -89,8 +91,14 @@ pub struct IssuerState {
     pub interaction_session_key: HmacKey,
     /// Authenticates what signing in hands to the browser: digests of codes, ids of imagined credentials.
     pub sign_in_key: HmacKey,
+    /// Makes the nonces of DPoP proofs (RFC 9449 8).
+    pub dpop_nonce_key: HmacKey,
     /// Digests typed login names, by which the audit log is searched.
     pub login_name_key: HmacKey,
+    /// Makes pairwise subjects, and the names of sessions beside them (OpenID Connect Core 8.1).
+    pub pairwise_key: HmacKey,
+    /// Seals whom a token with a pairwise subject is about.
+    pub veils: TextSealer,
 }
 
 impl IssuerState {
@@ -160,12 +168,6 @@ impl IssuerState {
     pub fn login_name_digest(&self, typed: &str) -> String {
         let digest = self.login_name_key.sign(&[login_key(typed.trim()).as_bytes()]);
         encoding::encode(digest.first_chunk::<12>().unwrap_or(&[0; 12]))
-    }
-
-    /// Reads an `id_token_hint`, verifying it with the issuer's keys.
-    pub fn id_token_hint(&self, parameter: Option<&str>) -> IdTokenHint {
-        let keys = self.keys.load();
-        IdTokenHint::read(parameter, &self.url, |kid| keys.verifying(kid))
     }
 
     /// Whether it is the issuer `default` without a path prefix.

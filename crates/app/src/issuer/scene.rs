@@ -28,6 +28,7 @@ pub(crate) fn issuer(url: &str, prefix: &str, key: u8) -> IssuerState {
         cookie: "symbolon_session".to_owned(),
         browser_state_cookie: "symbolon_browser_state".to_owned(),
         hsts: None,
+        mutual_tls: None,
         discovery: ArcSwap::default(),
         settings: ArcSwap::default(),
         style: ArcSwapOption::default(),
@@ -42,6 +43,9 @@ pub(crate) fn issuer(url: &str, prefix: &str, key: u8) -> IssuerState {
         deliveries: TextSealer::new(&SecretArray::new([key; 32])),
         interaction_session_key: HmacKey::new(&[key; 32]),
         sign_in_key: HmacKey::new(&[key; 32]),
+        dpop_nonce_key: HmacKey::new(&[key; 32]),
         login_name_key: HmacKey::new(&[key; 32]),
+        pairwise_key: HmacKey::new(&[key; 32]),
+        veils: TextSealer::new(&SecretArray::new([key; 32])),
     }
 }

@@ -227,6 +227,39 @@ impl RateLimits {
         self.logins.take(key, NEW_DEVICES, now)
     }
 
+    /// Whether a person may type one more user code of a device (RFC 8628 5.1). Counts nothing, because right codes are not
+    /// counted.
+    ///
+    /// # Errors
+    /// [`Limited`]: too many wrong ones were typed in this account, or by people at this address. No code may be looked up.
+    pub fn may_try_user_code(
+        &self,
+        issuer: &IssuerId,
+        user: &UserId,
+        address: IpAddr,
+        now: Timestamp,
+    ) -> Result<(), Limited> {
+        let rules = &self.rules.login;
+        if let Some(rule) = rules.account.get() {
+            self.logins.look(self.user_code_key(issuer, user), rule, now)?;
+        }
+        if let Some(rule) = rules.address.get() {
+            self.logins.look(self.user_code_address_key(address), rule, now)?;
+        }
+        Ok(())
+    }
+
+    /// Counts a user code that no device has: as a wrong password is, apart from those.
+    pub fn wrong_user_code(&self, issuer: &IssuerId, user: &UserId, address: IpAddr, now: Timestamp) {
+        let rules = &self.rules.login;
+        if let Some(rule) = rules.account.get() {
+            self.logins.charge(self.user_code_key(issuer, user), rule, now);
+        }
+        if let Some(rule) = rules.address.get() {
+            self.logins.charge(self.user_code_address_key(address), rule, now);
+        }
+    }
+
     /// The second factor was right: its attempt counts a tenth from now on.
     pub fn right_second_factor(&self, issuer: &IssuerId, user: &UserId) {
         if let Some(rule) = self.rules.login.account.get() {
@@ -262,6 +295,14 @@ impl RateLimits {
 
     fn second_factor_key(&self, issuer: &IssuerId, user: &UserId) -> u64 {
         self.hashing.hash_one((5_u8, issuer, user))
+    }
+
+    fn user_code_key(&self, issuer: &IssuerId, user: &UserId) -> u64 {
+        self.hashing.hash_one((12_u8, issuer, user))
+    }
+
+    fn user_code_address_key(&self, address: IpAddr) -> u64 {
+        self.hashing.hash_one((13_u8, network(address)))
     }
 
     fn login_address_key(&self, address: IpAddr) -> u64 {

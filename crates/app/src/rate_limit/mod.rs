@@ -47,6 +47,12 @@ pub enum EndpointClass {
     Introspect,
     /// Revocation.
     Revoke,
+    /// Pushed authorization requests.
+    Par,
+    /// Device authorization requests.
+    DeviceAuthorization,
+    /// Registration of clients by themselves, and its management: per address only.
+    ClientRegistration,
     /// The end-session endpoint and its page: per address only.
     Logout,
 }
@@ -75,6 +81,9 @@ struct Rules {
     userinfo_user: RuleCell,
     introspect: PerEndpoint,
     revoke: PerEndpoint,
+    par: PerEndpoint,
+    device_authorization: PerEndpoint,
+    client_registration: RuleCell,
     logout: RuleCell,
     login: LoginRules,
     admin_address: RuleCell,
@@ -145,6 +154,9 @@ impl RateLimits {
         rules.userinfo_user.set(config.userinfo_user.filter(|_| on));
         rules.introspect.set(&config.introspect, on);
         rules.revoke.set(&config.revoke, on);
+        rules.par.set(&config.par, on);
+        rules.device_authorization.set(&config.device_authorization, on);
+        rules.client_registration.set(config.client_registration.filter(|_| on));
         rules.logout.set(config.logout.filter(|_| on));
         rules.login.set(&config.login, on);
         rules.admin_address.set(config.admin_address.filter(|_| on));
@@ -224,22 +236,27 @@ impl RateLimits {
 
     const fn per_endpoint(&self, class: EndpointClass) -> Option<&PerEndpoint> {
         match class {
-            EndpointClass::Authorize | EndpointClass::Logout => None,
+            EndpointClass::Authorize | EndpointClass::ClientRegistration | EndpointClass::Logout => None,
             EndpointClass::Token => Some(&self.rules.token),
             EndpointClass::Userinfo => Some(&self.rules.userinfo),
             EndpointClass::Introspect => Some(&self.rules.introspect),
             EndpointClass::Revoke => Some(&self.rules.revoke),
+            EndpointClass::Par => Some(&self.rules.par),
+            EndpointClass::DeviceAuthorization => Some(&self.rules.device_authorization),
         }
     }
 
     const fn per_address(&self, class: EndpointClass) -> &RuleCell {
         match class {
             EndpointClass::Authorize => &self.rules.authorize,
+            EndpointClass::ClientRegistration => &self.rules.client_registration,
             EndpointClass::Logout => &self.rules.logout,
             EndpointClass::Token => &self.rules.token.address,
             EndpointClass::Userinfo => &self.rules.userinfo.address,
             EndpointClass::Introspect => &self.rules.introspect.address,
             EndpointClass::Revoke => &self.rules.revoke.address,
+            EndpointClass::Par => &self.rules.par.address,
+            EndpointClass::DeviceAuthorization => &self.rules.device_authorization.address,
         }
     }
 }

@@ -26,6 +26,9 @@ fn configured() -> config::RateLimits {
         userinfo_user: per_second(2),
         introspect: endpoint,
         revoke: EndpointLimit { client: None, address: None },
+        par: endpoint,
+        device_authorization: endpoint,
+        client_registration: per_minute(4),
         logout: per_minute(4),
         login: LoginLimits {
             account: per_minute(10),

@@ -189,7 +189,7 @@ impl Upstream<'_> {
     }
 
     async fn call(&self, what: &str, request: OutboundRequest) -> Result<OutboundAnswer, UpstreamError> {
-        let Some(_one_of_many) = self.app.upstreams.calls.begin(&self.issuer.id, self.provider) else {
+        let Some(_one_of_many) = self.app.upstreams.calls.begin(&self.issuer.id, &self.provider.key) else {
             return Err(UpstreamError::Busy(what.to_owned()));
         };
         self.app.call_out(request.at_most(LONGEST)).await.map_err(|error| unusable(what, error))

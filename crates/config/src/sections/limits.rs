@@ -137,6 +137,43 @@ pub(crate) const SECTION: Section = Section {
         )
         .doc("Revocation requests of public clients, and failed client authentications, per address."),
         limit(
+            "rate_limit.par.client",
+            "SYMBOLON_RATE_LIMIT_PAR_CLIENT",
+            "--rate-limit-par-client",
+            "500/s",
+        )
+        .doc("Pushed authorization requests per authenticated client. Each is kept until it is used, for a minute at most."),
+        limit(
+            "rate_limit.par.address",
+            "SYMBOLON_RATE_LIMIT_PAR_ADDRESS",
+            "--rate-limit-par-address",
+            "600/m",
+        )
+        .doc(
+            "Pushed authorization requests of public clients, and failed client authentications, per address.",
+        ),
+        limit(
+            "rate_limit.device_authorization.client",
+            "SYMBOLON_RATE_LIMIT_DEVICE_AUTHORIZATION_CLIENT",
+            "--rate-limit-device-authorization-client",
+            "50/s",
+        )
+        .doc("Device authorization requests per authenticated client. Each is kept for ten minutes."),
+        limit(
+            "rate_limit.device_authorization.address",
+            "SYMBOLON_RATE_LIMIT_DEVICE_AUTHORIZATION_ADDRESS",
+            "--rate-limit-device-authorization-address",
+            "60/m",
+        )
+        .doc("Device authorization requests of public clients, and failed client authentications, per address."),
+        limit(
+            "rate_limit.client_registration.address",
+            "SYMBOLON_RATE_LIMIT_CLIENT_REGISTRATION_ADDRESS",
+            "--rate-limit-client-registration-address",
+            "60/m",
+        )
+        .doc("Registrations of clients by themselves, requests that read, change or delete one, and metadata documents of clients that are fetched, per address."),
+        limit(
             "rate_limit.logout.address",
             "SYMBOLON_RATE_LIMIT_LOGOUT_ADDRESS",
             "--rate-limit-logout-address",
@@ -276,6 +313,12 @@ pub struct RateLimits {
     pub introspect: EndpointLimit,
     /// Revocation.
     pub revoke: EndpointLimit,
+    /// Pushed authorization requests.
+    pub par: EndpointLimit,
+    /// Device authorization requests.
+    pub device_authorization: EndpointLimit,
+    /// Registrations of clients by themselves, and their management, per address.
+    pub client_registration: Option<Rate>,
     /// Logout requests and confirmations per address.
     pub logout: Option<Rate>,
     /// Sign-in.
@@ -315,6 +358,12 @@ pub(crate) fn build(reader: &mut Reader) -> RateLimits {
             client: rate("rate_limit.revoke.client"),
             address: rate("rate_limit.revoke.address"),
         },
+        par: EndpointLimit { client: rate("rate_limit.par.client"), address: rate("rate_limit.par.address") },
+        device_authorization: EndpointLimit {
+            client: rate("rate_limit.device_authorization.client"),
+            address: rate("rate_limit.device_authorization.address"),
+        },
+        client_registration: rate("rate_limit.client_registration.address"),
         logout: rate("rate_limit.logout.address"),
         login,
         admin_address: rate("rate_limit.admin.address"),

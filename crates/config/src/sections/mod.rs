@@ -6,6 +6,7 @@ pub(crate) mod lifetimes;
 pub(crate) mod limits;
 pub(crate) mod listen;
 pub(crate) mod mail;
+pub(crate) mod mutual_tls;
 pub(crate) mod outbound;
 pub(crate) mod security;
 pub(crate) mod storage;
@@ -27,6 +28,7 @@ pub(crate) struct Section {
 pub(crate) const SECTIONS: &[Section] = &[
     issuer::SECTION,
     listen::SECTION,
+    mutual_tls::SECTION,
     storage::SECTION,
     cluster::SECTION,
     security::SECTION,

@@ -14,6 +14,7 @@ use super::Section;
 use super::cluster;
 use super::issuer::{IssuerUrl, Mode};
 use super::listen::is_on;
+use super::mutual_tls::{self, MutualTls};
 use crate::key::{Key, ValueKind};
 use crate::reader::Reader;
 use crate::value::Value;
@@ -148,6 +149,8 @@ pub struct Security {
     pub test_endpoints: bool,
     /// Proxies whose forwarding headers are honoured.
     pub trusted_proxies: Vec<IpNet>,
+    /// Where certificates of clients come from; `None` where none arrive.
+    pub mutual_tls: Option<MutualTls>,
     /// Name of the session cookie of the `default` issuer.
     pub session_cookie: String,
     /// The `max-age` of Strict-Transport-Security; zero to omit the header.
@@ -199,6 +202,7 @@ pub(crate) fn build(reader: &mut Reader, mode: Mode, issuer: &IssuerUrl) -> Secu
         master_key: master_key(reader),
         test_endpoints: reader.switch("test_endpoints"),
         trusted_proxies: reader.networks("trusted_proxies"),
+        mutual_tls: mutual_tls::build(reader),
         session_cookie: session_cookie(reader, issuer),
         hsts: reader.duration("hsts"),
         breached_passwords: reader.optional_path("breached_passwords_file"),

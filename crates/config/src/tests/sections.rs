@@ -269,6 +269,9 @@ fn limits(all: RateLimits) -> Vec<(&'static str, bool)> {
         userinfo_user,
         introspect,
         revoke,
+        par,
+        device_authorization,
+        client_registration,
         logout,
         login,
         admin_address,
@@ -285,8 +288,14 @@ fn limits(all: RateLimits) -> Vec<(&'static str, bool)> {
         email_codes,
         mails,
     } = login;
-    let by_endpoint =
-        [("token", token), ("userinfo", userinfo), ("introspect", introspect), ("revoke", revoke)];
+    let by_endpoint = [
+        ("token", token),
+        ("userinfo", userinfo),
+        ("introspect", introspect),
+        ("revoke", revoke),
+        ("par", par),
+        ("device_authorization", device_authorization),
+    ];
     let by_endpoint = by_endpoint.map(|(name, EndpointLimit { client, address })| {
         [(name, client.is_some()), (name, address.is_some())]
     });
@@ -295,6 +304,7 @@ fn limits(all: RateLimits) -> Vec<(&'static str, bool)> {
         ("authorize_user", authorize_user),
         ("assertion_client", assertion_client),
         ("userinfo_user", userinfo_user),
+        ("client_registration", client_registration),
         ("logout", logout),
         ("admin_address", admin_address),
         ("account", account),
@@ -432,4 +442,21 @@ fn argon2_needs_8_kib_per_lane() {
 fn a_collector_url_with_a_password_is_refused_and_not_repeated() {
     let report = refused(&[("SYMBOLON_OTLP_ENDPOINT", "https://joe:hunter2@otel.example")]);
     assert!(report.contains("otlp.endpoint") && !report.contains("hunter2"), "{report}");
+}
+
+#[test]
+fn certificates_of_clients_come_from_somewhere_that_is_believed() {
+    const HEADER: (&str, &str) = ("SYMBOLON_TLS_CLIENT_CERTIFICATE_HEADER", "Client-Cert");
+    const PROXY: (&str, &str) = ("SYMBOLON_TRUSTED_PROXIES", "10.0.0.1");
+    const URL: (&str, &str) = ("SYMBOLON_TLS_MTLS_URL", "https://mtls.example.com/");
+    assert_eq!(production(&[]).unwrap().security.mutual_tls, None);
+    let own = production(&[HEADER, PROXY, URL]).unwrap().security.mutual_tls.unwrap();
+    assert_eq!((own.header.as_deref(), own.asks), (Some("client-cert"), false));
+    assert_eq!(own.url.as_deref(), Some("https://mtls.example.com"));
+    assert_refused(&[HEADER], &["tls.client_certificate_header", "trusted_proxies"]);
+    let asks = ("SYMBOLON_TLS_CLIENT_CERTIFICATES", "true");
+    assert_refused(&[asks], &["tls.client_certificates", "tls.certificate_file"]);
+    assert_refused(&[URL], &["tls.mtls_url", "no certificates of clients arrive"]);
+    let authorities = ("SYMBOLON_TLS_CLIENT_CA_FILE", "/etc/authorities.pem");
+    assert_refused(&[authorities], &["tls.client_ca_file"]);
 }

@@ -33,24 +33,31 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
     let (context, form) = (call.context, call.form);
     let (app, issuer) = (&context.app, &context.issuer);
     let code = AuthorizationCode::new(form.require("code")?);
-    let presented =
-        PresentedCode { redirect_uri: form.get("redirect_uri")?, code_verifier: form.get("code_verifier")? };
+    let presented = PresentedCode {
+        redirect_uri: form.get("redirect_uri")?,
+        code_verifier: form.get("code_verifier")?,
+        thumbprint: call.thumbprint(),
+    };
     let kept = app.store.code(&issuer.id, &code, call.now).await?;
     let KeptCode { grant: found, at } = kept.ok_or_else(|| not_kept(&code))?;
     let of_user = |error: OAuthError| error.of_user(&found.user);
     rule::check(&found, call.client, presented).map_err(of_user)?;
     let resource: Vec<&str> = form.get_all("resource").collect();
-    let targets =
-        resource::narrowed(&issuer.url, call.client, &found.resources, &resource).map_err(of_user)?;
+    let targets = resource::narrowed((&issuer.url, call.settings), call.client, &found.resources, &resource)
+        .map_err(of_user)?;
     // A code whose session has ended is refused. The check comes before redemption: after it, a replay of the code
     // could already have revoked the grant, and the check would refuse the first use of the code too. What ends after
     // the check revokes the issued tokens as well, by their lineage.
     let ended = app.store.revoked(&issuer.id, &rule::lineage(&found)).await?.take(durable);
     let records = claims::records(call, &found.user, &found.scope).await?;
+    call.use_proof(durable).await?;
     let refused = |reason| Err(of_user(unknown(reason)).into());
     match app.store.redeem_code(&at, call.now).await? {
         Redemption::Redeemed if ended => refused(Reason::CodeRevoked),
-        Redemption::Redeemed => redeemed(call, (&found, &targets), records, durable).await,
+        Redemption::Redeemed => {
+            app.rate_limits.redeemed_code(&issuer.id, &found.user);
+            redeemed(call, (&found, &targets), records, durable).await
+        }
         Redemption::Replayed => {
             replayed(call, &found, durable).await?;
             refused(Reason::CodeUsed)
@@ -59,7 +66,8 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
     }
 }
 
-async fn redeemed(
+/// Issues what a redeemed code stands for: of an authorization request, or of a device.
+pub(super) async fn redeemed(
     call: &GrantCall<'_>,
     (code, targets): (&CodeGrant, &[&str]),
     records: UserRecords,
@@ -81,13 +89,16 @@ async fn redeemed(
         }
         None => None,
     };
-    app.rate_limits.redeemed_code(&issuer.id, &code.user);
     app.audit.count(Event::CodeRedeemed);
     Ok(GrantResult { access, id, refresh_token, issued_token_type: None })
 }
 
 /// RFC 6749 4.1.2, RFC 9700 4.2.4: a replayed code revokes everything that was issued for it.
-async fn replayed(call: &GrantCall<'_>, code: &CodeGrant, durable: &mut Durable) -> Result<(), Failure> {
+pub(super) async fn replayed(
+    call: &GrantCall<'_>,
+    code: &CodeGrant,
+    durable: &mut Durable,
+) -> Result<(), Failure> {
     let (app, issuer) = (&call.context.app, &call.context.issuer);
     let longest = revocation::longest_life(call.settings, [&call.client.settings]);
     let tombstone = revocation::of_replayed_code(code.grant, call.now, longest);

@@ -24,10 +24,7 @@ pub(super) async fn records(
 }
 
 async fn load(call: &GrantCall<'_>, id: &UserId, needed: RecordsNeeded) -> Result<UserRecords, Failure> {
-    let (store, issuer) = (&call.context.app.store, &call.context.issuer.id);
-    let user = if needed.user { store.user(issuer, id).await? } else { None };
-    let entitlements = if needed.entitlements { Some(entitlements(call, id).await?) } else { None };
-    Ok(UserRecords { user, entitlements })
+    Ok(call.context.app.user_records(&call.context.issuer.id, id, needed).await?)
 }
 
 /// The user's groups and roles.

@@ -2,14 +2,16 @@
 
 use symbolon_protocol::event::Event;
 use symbolon_protocol::token::client_credentials as rule;
+use symbolon_store::Durable;
 
 use super::{GrantCall, GrantResult};
 use symbolon_app::http::Failure;
 
-pub(super) fn grant(call: &GrantCall<'_>) -> Result<GrantResult, Failure> {
+pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result<GrantResult, Failure> {
     let audience: Vec<&str> = call.form.get_all("audience").collect();
     let resource: Vec<&str> = call.form.get_all("resource").collect();
     let access = rule::issue(&call.rules(), call.form.get("scope")?, &audience, &resource)?;
+    call.use_proof(durable).await?;
     call.context.app.audit.count(Event::ClientCredentialsGranted);
     Ok(GrantResult { access, id: None, refresh_token: None, issued_token_type: None })
 }

@@ -25,8 +25,9 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
     let family = family.ok_or_else(|| rule::unknown(Reason::RefreshTokenEnded))?;
     let (plan, records) = plan(call, &family, version, durable).await?;
     let resource: Vec<&str> = form.get_all("resource").collect();
-    let targets = resource::narrowed(&issuer.url, call.client, &family.resources, &resource)
+    let targets = resource::narrowed((&issuer.url, call.settings), call.client, &family.resources, &resource)
         .map_err(|error| error.of_user(&family.user))?;
+    call.use_proof(durable).await?;
     let outcome = app.store.rotate(&issuer.id, &id, &plan.rotation).await?.take(durable);
     match plan.finish(&call.rules(), (text, &id), &issuer.refresh_token_key, outcome) {
         Ok(Refreshed { mut tokens, refresh_token, event }) => {
@@ -55,7 +56,9 @@ async fn plan(
     durable: &mut Durable,
 ) -> Result<(RefreshPlan, UserRecords), Failure> {
     let (app, issuer) = (&call.context.app, &call.context.issuer);
-    let presented = PresentedRefreshToken { scope: call.form.get("scope")?, thumbprint: None };
+    let scope = call.form.get("scope")?;
+    let presented =
+        PresentedRefreshToken { scope, thumbprint: call.thumbprint(), certificate: call.certificate };
     let has_ended = app.store.revoked(&issuer.id, &rule::lineage(family)).await?.take(durable);
     let session = match rule::session_needed(family) {
         Some(sid) => app.store.session_by_sid(&issuer.id, sid.as_str(), call.now).await?.take(durable),

@@ -4,14 +4,17 @@ use axum::response::Response;
 use http::StatusCode;
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::jws::{append_compact, append_compact_digested};
+use symbolon_crypto::seal::SealError;
 use symbolon_crypto::signer::SignError;
+use symbolon_protocol::dpop::{DPOP, DpopNonce};
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::token;
 use symbolon_protocol::token::access_token::AccessToken;
 use symbolon_protocol::token::id_token::IdToken;
 use symbolon_protocol::token::refresh_token::RefreshToken;
-use symbolon_protocol::token::response::{Issued, TokenResponse};
+use symbolon_protocol::token::response::{BEARER, Issued, TokenResponse};
 
+use crate::dpop;
 use symbolon_app::http::{Context, Failure, json, no_store};
 use symbolon_app::issuer::{ActiveKey, KeyRing, TokenType};
 
@@ -30,6 +33,8 @@ pub(super) struct Signing<'a> {
     access_token: Algorithm,
     access_token_type: TokenType,
     id_token: Algorithm,
+    /// Whether the answer has a nonce for the client's next proof.
+    sends_nonce: bool,
     now: Timestamp,
 }
 
@@ -40,10 +45,12 @@ impl<'a> Signing<'a> {
         let of_issuer = keys.algorithm(rules.settings, now);
         Self {
             context,
-            access_token: client.access_token_signed_response_alg.unwrap_or(of_issuer),
+            access_token: client.signing_algorithm(client.access_token_signed_response_alg, of_issuer),
             access_token_type: client.settings.access_token_typ.unwrap_or_default().into(),
             // OpenID Connect Registration 2.
-            id_token: client.id_token_signed_response_alg.unwrap_or(of_issuer),
+            id_token: client.signing_algorithm(client.id_token_signed_response_alg, of_issuer),
+            sends_nonce: rules.jkt.is_some()
+                && rules.settings.dpop_nonce_for(&client.settings) == DpopNonce::Required,
             now,
         }
     }
@@ -52,7 +59,7 @@ impl<'a> Signing<'a> {
     pub(super) async fn answer(&self, granted: &mut GrantResult) -> Result<Response, Failure> {
         let GrantResult { access, id, refresh_token, issued_token_type } = granted;
         let mut answer = TokenResponse::begin();
-        let claims = access.to_json();
+        let claims = self.context.issuer.access_token_payload(access).map_err(unsealed)?;
         let sha256 = if id.is_some() {
             self.sign_digested(&mut answer, self.access_token, self.access_token_type, &claims).await?
         } else {
@@ -60,6 +67,8 @@ impl<'a> Signing<'a> {
             None
         };
         answer.issued(Issued {
+            // RFC 9449 5.
+            token_type: if access.cnf.jkt.is_some() { DPOP } else { BEARER },
             expires_in: access.exp.saturating_sub(self.now.seconds()),
             issued_token_type: *issued_token_type,
             refresh_token: refresh_token.as_ref().map(RefreshToken::expose),
@@ -67,10 +76,12 @@ impl<'a> Signing<'a> {
         if let Some(claims) = id {
             claims.bind(answer.access_token(), sha256, self.id_token);
             answer.open_id_token();
-            self.sign(&mut answer, self.id_token, TokenType::IdToken, &claims.to_json()).await?;
+            let claims = self.context.issuer.id_token_payload(claims).map_err(unsealed)?;
+            self.sign(&mut answer, self.id_token, TokenType::IdToken, &claims).await?;
             answer.close_id_token();
         }
-        Ok(no_store(json(StatusCode::OK, answer.to_json(&access.scope))))
+        let response = no_store(json(StatusCode::OK, answer.to_json(&access.scope)));
+        Ok(if self.sends_nonce { dpop::with_next_nonce(self.context, response, self.now) } else { response })
     }
 
     /// Signs a payload with the issuer's key for an algorithm, and appends the token to the response.
@@ -111,6 +122,10 @@ impl<'a> Signing<'a> {
         self.context.app.signatures.increment(algorithm as usize);
         Ok(key)
     }
+}
+
+fn unsealed(error: SealError) -> Failure {
+    Failure::Internal(error.to_string())
 }
 
 fn failed(error: SignError) -> Failure {

@@ -10,7 +10,7 @@ use symbolon_store::Durable;
 
 use super::{GrantCall, GrantResult, claims};
 use symbolon_app::access_token_cache::VerifiedAccessToken;
-use symbolon_app::http::Failure;
+use symbolon_app::http::{Context, Failure};
 
 pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result<GrantResult, Failure> {
     let form = call.form;
@@ -39,6 +39,7 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
         is_of_registered_client: *is_of_registered_client,
     });
     let mut access = exchange.issue(&rules, &subject.claims, actor)?;
+    call.use_proof(durable).await?;
     // Not copied from the subject token: the result may be for another party, and the user may have lost a role since.
     claims::release(call, &mut access).await?;
     call.context.app.audit.count(Event::TokenExchanged);
@@ -53,9 +54,8 @@ async fn actor(
 ) -> Result<(Arc<VerifiedAccessToken>, bool), Failure> {
     let actor = live(call, token, rule::invalid_actor_token, durable).await?;
     let own = actor.claims.client_id == call.client.client_id;
-    let app = &call.context.app;
-    let registered =
-        own || app.store.client(&call.context.issuer.id, &actor.claims.client_id).await?.is_some();
+    let Context { app, issuer, .. } = call.context;
+    let registered = own || app.client_exists(issuer, &actor.claims.client_id).await?;
     Ok((actor, registered))
 }
 

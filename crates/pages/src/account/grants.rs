@@ -13,6 +13,8 @@ pub struct ApplicationView {
     pub client_id: String,
     /// Its name.
     pub name: String,
+    /// The host by which it is known, where nobody registered it and its name is its own choice.
+    pub host: Option<String>,
     /// Its logo: a path on this origin, else it is not shown.
     pub logo: Option<String>,
     /// Where it is opened; linked only if it is a web page.

@@ -87,6 +87,7 @@ pub(super) fn applications() -> ApplicationsPage {
     let application = ApplicationView {
         client_id: HOSTILE.into(),
         name: HOSTILE.into(),
+        host: Some(HOSTILE.into()),
         logo: Some(format!("/logo/{HOSTILE}")),
         opens_at: Some(format!("https://app.example/{HOSTILE}")),
         scopes: vec![ScopeView { name: HOSTILE.into(), description: HOSTILE.into() }],

@@ -14,6 +14,7 @@ use crate::redirect_uri;
 use crate::refusal::{Details, Reason};
 use crate::scope::{OFFLINE_ACCESS, Scope};
 use crate::session::Session;
+use crate::sign_in::acr::Acr;
 use crate::time::Timestamp;
 
 /// What the person has done on the provider's pages for this request, as its sealed interaction says.
@@ -134,7 +135,7 @@ pub fn decide(
     if let Some(page) = ask_for_account(request, session, interaction) {
         return page;
     }
-    if let Err(reason) = check_expected(session, hint, silent) {
+    if let Err(reason) = check_expected(session, request.sub(), hint, silent) {
         // OpenID Connect Core 3.1.2.1: if another user than the hint's is signed in, the person may sign in again. If
         // it is then still another user, that is an error.
         let ask = Decision::Login { reauthenticate: true };
@@ -149,9 +150,12 @@ pub fn decide(
     }
     // The pages of step-up and consent are about the account in use.
     let page = |page| if is_in_use { page } else { Decision::SelectAccount };
-    // OpenID Connect Core 3.1.2.1, 5.5.1.1: voluntary, so a silent request is answered with what was proven.
+    // OpenID Connect Core 3.1.2.1, 5.5.1.1: voluntary unless it is essential, so a silent request is answered with what was proven.
     if !request.acr.is_empty() && !silent && must_step_up(request, session, interaction) {
         return page(Decision::StepUp);
+    }
+    if request.acr_is_essential && request.acr.satisfied_by(session.amr).is_none() {
+        return acr_unmet(request, session);
     }
     let scope = grantable(request, client, consent);
     if scope.is_empty() {
@@ -173,7 +177,10 @@ pub fn decide(
     if remembered && !request.prompt.consent && is_assured(request, client) {
         return Decision::Issue { scope };
     }
-    ask_or(silent, page(Decision::Consent { scopes: scope }), Reason::ConsentMissing, user)
+    // Whoever names a user by the claim `sub` alone is not told that this user is signed in, unless the user knows the client.
+    let is_probe = silent && request.sub().is_some() && consent.is_none();
+    let reason = if is_probe { Reason::SessionMissing } else { Reason::ConsentMissing };
+    ask_or(silent, page(Decision::Consent { scopes: scope }), reason, user)
 }
 
 /// The page on which the person says who they are, if they want that or the request does. It is none of a silent request:
@@ -192,6 +199,21 @@ fn ask_for_account(
         _ if asks && !so_far.has_chosen(session) => Some(Decision::SelectAccount),
         _ => None,
     }
+}
+
+/// OpenID Connect Core 5.5.1.1: if an essential class is not reached, the attempt has failed. A silent request may be followed by
+/// one that asks the person; the person of any other was asked, or has nothing to reach the class by.
+fn acr_unmet(request: &AuthorizationRequest<'_>, session: &Session) -> Decision {
+    let (code, description) = match request.prompt.none {
+        true => (ErrorCode::LoginRequired, "the user has to sign in by an essential class"),
+        false => (ErrorCode::AccessDenied, "the user has not reached an essential class"),
+    };
+    // A request for none that is known is told all that are.
+    let classes: Vec<&str> = match request.acr.is_empty() {
+        true => Acr::ALL.map(Acr::as_str).to_vec(),
+        false => request.acr.iter().map(Acr::as_str).collect(),
+    };
+    error(code, Reason::AcrUnmet, description, Details::of("claims").expected(classes).user(&session.user))
 }
 
 /// Whether the person is to be asked for one factor more.
@@ -227,8 +249,17 @@ fn error(code: ErrorCode, reason: Reason, description: &'static str, details: De
     Decision::Error(OAuthError::new(code, reason, description).about(details))
 }
 
-/// Whether the session's user is the one that the hint names.
-fn check_expected(session: &Session, hint: &IdTokenHint, silent: bool) -> Result<(), Reason> {
+/// Whether the session's user is the one that the request and the hint name.
+fn check_expected(
+    session: &Session,
+    sub: Option<&str>,
+    hint: &IdTokenHint,
+    silent: bool,
+) -> Result<(), Reason> {
+    // OpenID Connect Core 3.1.2.2: if `sub` is requested with a value, a positive response MUST be about that user only.
+    if sub.is_some_and(|sub| sub != session.user.as_str()) {
+        return Err(Reason::SessionOfOtherUser);
+    }
     match hint {
         // An unverifiable hint names no user. In a silent request it is therefore an error; otherwise the page shows
         // the person who is signed in.
@@ -250,7 +281,9 @@ fn must_sign_in_again(request: &AuthorizationRequest<'_>, session: &Session, now
 fn grantable(request: &AuthorizationRequest<'_>, client: &Client, consent: Option<&Consent>) -> Scope {
     let answered =
         client.skip_consent || consent.is_some_and(|consent| consent.scope.contains(OFFLINE_ACCESS));
-    let stays = client.may_use(GrantType::RefreshToken) && (answered || !request.prompt.none);
+    // Core 11: only a code can be turned into a refresh token.
+    let may_refresh = client.may_use(GrantType::RefreshToken) && request.response_type.has_code();
+    let stays = may_refresh && (answered || !request.prompt.none);
     if stays || !request.scope.contains(OFFLINE_ACCESS) {
         return request.scope.clone();
     }

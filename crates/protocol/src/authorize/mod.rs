@@ -9,13 +9,17 @@
 //! If step 3 needs a page, the request is sealed and kept by the browser, so that it cannot be
 //! changed. When the person comes back, all four steps run again.
 
+mod claims_parameter;
 pub mod decide;
+pub mod pushed_request;
 pub mod request;
 pub mod response;
+pub mod response_mode;
 
 #[cfg(test)]
 mod tests;
 
 pub use decide::{AnotherAccount, Decision, InteractionSoFar, SignedIn, decide};
-pub use request::{AuthorizationRequest, Prompt, Rejection, ResponseMode, ReturnTo};
-pub use response::{AuthorizationResponse, Issuance};
+pub use request::{AuthorizationRequest, Prompt, Rejection, ReturnTo};
+pub use response::{AuthorizationResponse, Issuance, SignedResponse};
+pub use response_mode::ResponseMode;

@@ -1,13 +1,19 @@
 //! Reading and checking an authorization request (OpenID Connect Core 3.1.2.1, 3.1.2.2).
 
-use crate::client::{Client, GrantType};
+use smol_str::SmolStr;
+
+use super::claims_parameter::ClaimsParameter;
+use super::response_mode::ResponseMode;
+use crate::client::Client;
+use crate::dpop::is_thumbprint;
 use crate::encoded;
 use crate::error::{ErrorCode, OAuthError};
-use crate::id::ClientId;
+use crate::id::{ClientId, UserId};
 use crate::params::{self, Params};
 use crate::pkce::{self, CodeChallenge};
 use crate::redirect_uri;
 use crate::refusal::{self, Details, Reason};
+use crate::response_type::ResponseType;
 use crate::scope::{self, OPENID, Scope};
 use crate::settings::IssuerSettings;
 use crate::sign_in::acr::RequestedAcr;
@@ -18,37 +24,6 @@ const MAX_NONCE: usize = 2048;
 
 /// How many characters of a refused `redirect_uri` are shown.
 const LONGEST_SHOWN: usize = 200;
-
-/// How the answer reaches the client (OAuth 2.0 Multiple Response Types 2.1, OAuth 2.0 Form Post Response Mode).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum ResponseMode {
-    /// In the query of the redirect URI: the default of `response_type=code`.
-    #[default]
-    Query,
-    /// In its fragment.
-    Fragment,
-    /// As a form that the browser posts.
-    FormPost,
-}
-
-impl ResponseMode {
-    /// Every mode, as discovery lists them.
-    pub const ALL: [Self; 3] = [Self::Query, Self::Fragment, Self::FormPost];
-
-    /// The value of `response_mode`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Query => "query",
-            Self::Fragment => "fragment",
-            Self::FormPost => "form_post",
-        }
-    }
-
-    /// Reads a `response_mode`.
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|mode| mode.as_str() == text)
-    }
-}
 
 /// The set in `prompt` (OpenID Connect Core 3.1.2.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -123,7 +98,10 @@ pub enum Rejection<'p> {
 pub struct AuthorizationRequest<'p> {
     /// Where the answer goes.
     pub return_to: ReturnTo<'p>,
-    /// The requested scope, reduced to what the client may have, or the client's default; never empty.
+    /// What the answer has.
+    pub response_type: ResponseType,
+    /// The requested scope, and the scopes of the claims that are asked for by name, reduced to what the client may have; or the
+    /// client's default. Never empty.
     pub scope: Scope,
     /// Copied into the ID token.
     pub nonce: Option<&'p str>,
@@ -145,6 +123,24 @@ pub struct AuthorizationRequest<'p> {
     pub needs_second_factor: bool,
     /// The classes of authentication that are asked for: the request's, else the client's default.
     pub acr: RequestedAcr,
+    /// Whether one of these classes must be reached (OpenID Connect Core 5.5.1.1).
+    pub acr_is_essential: bool,
+    /// To whom and to what the answer is bound. Boxed, because few requests say that, and the request is kept while the store
+    /// is asked.
+    bound_to: Option<Box<BoundTo>>,
+}
+
+/// To whom and to what an answer is bound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct BoundTo {
+    dpop_jkt: Option<SmolStr>,
+    sub: Option<SmolStr>,
+}
+
+impl BoundTo {
+    fn of(dpop_jkt: Option<SmolStr>, sub: Option<SmolStr>) -> Option<Box<Self>> {
+        (dpop_jkt.is_some() || sub.is_some()).then(|| Box::new(Self { dpop_jkt, sub }))
+    }
 }
 
 /// The id of the client to load.
@@ -161,6 +157,25 @@ pub fn unknown_client(named: Option<&ClientId>) -> OAuthError {
     match named {
         Some(named) => error.about(Details::of("client_id").sent(named.as_str()).client(named)),
         None => error.about(Details::of("client_id")),
+    }
+}
+
+impl AuthorizationRequest<'_> {
+    /// The thumbprint of the key to which the code is bound (RFC 9449 10).
+    pub fn dpop_jkt(&self) -> Option<&SmolStr> {
+        self.bound_to.as_ref()?.dpop_jkt.as_ref()
+    }
+
+    /// The user whom the answer must be about: the claim `sub` with a value (OpenID Connect Core 5.5.1).
+    pub fn sub(&self) -> Option<&str> {
+        self.bound_to.as_ref()?.sub.as_deref()
+    }
+
+    /// Puts the id of a user in the place of the name by which the client asks for them; `None`: a user whom nobody is.
+    pub fn name(&mut self, user: Option<&UserId>) {
+        if let Some(bound_to) = &mut self.bound_to {
+            bound_to.sub = Some(user.map(|user| SmolStr::new(user.as_str())).unwrap_or_default());
+        }
     }
 }
 
@@ -196,7 +211,7 @@ impl<'p> AuthorizationRequest<'p> {
                         OAuthError::invalid_request(Reason::ResourceTooMany, "too many resource parameters");
                     return Err(error.about(details));
                 }
-                resource::check(issuer, client, &resource)?;
+                resource::check((issuer, settings), client, &resource)?;
                 Ok(Self { resource, ..request })
             })
             .map_err(|error| Rejection::Redirect(return_to, error))
@@ -211,21 +226,35 @@ impl<'p> AuthorizationRequest<'p> {
     ) -> Result<Self, OAuthError> {
         response_mode(sent, return_to.redirect_uri)?;
         no_request_object(sent)?;
-        response_type_code(sent)?;
-        may_use_codes(client)?;
+        let response_type = response_type(sent)?;
+        may_request(client, response_type)?;
         let prompt = Prompt::parse(sent.prompt.value().unwrap_or_default())?;
         let max_age = max_age(sent, client)?;
         let nonce = nonce(sent)?;
-        let scope = requested_scope(sent, client)?;
+        let scope = requested_scope(sent.scope.value(), client)?;
+        let claims = claims(sent, &scope)?;
+        let scope = match &claims {
+            Some(claims) => claims.and_scope(scope, client, settings),
+            None => scope,
+        };
+        if response_type.has_id_token() {
+            id_token_can_be_issued(&scope, nonce)?;
+        }
         let code_challenge =
             pkce::challenge(sent.code_challenge.value(), sent.code_challenge_method.value())?;
         // OpenID Connect Core 3.1.2.1: only a request with the scope `openid` gets an ID token, and so the nonce back.
         let compared = nonce.filter(|_| scope.contains(OPENID));
-        let acr = requested_acr(sent, client);
+        let acr_of_claims = claims.as_ref().and_then(|claims| claims.acr);
+        let acr = acr_of_claims.unwrap_or_else(|| requested_acr(sent, client));
+        let acr_is_essential = claims.as_ref().is_some_and(|claims| claims.acr_is_essential);
+        let bound_to = BoundTo::of(dpop_jkt(sent)?, claims.and_then(|claims| claims.sub));
         let policy = settings.pkce_for(&client.settings);
-        pkce::check_protected(policy, client.client_type(), code_challenge.as_ref(), compared)?;
+        if response_type.has_code() {
+            pkce::check_protected(policy, client.client_type(), code_challenge.as_ref(), compared)?;
+        }
         Ok(Self {
             return_to,
+            response_type,
             scope,
             nonce,
             code_challenge,
@@ -236,6 +265,8 @@ impl<'p> AuthorizationRequest<'p> {
             ui_locales: sent.ui_locales.value(),
             resource: Vec::new(),
             acr,
+            acr_is_essential,
+            bound_to,
             needs_second_factor: settings.second_factor_for(&client.settings).is_needed(acr),
         })
     }
@@ -290,6 +321,7 @@ macro_rules! recognised {
 recognised! {
     client_id redirect_uri response_type response_mode scope state nonce prompt max_age login_hint
     id_token_hint ui_locales acr_values code_challenge code_challenge_method request request_uri registration
+    dpop_jkt claims
 }
 
 /// RFC 6749 3.1.2.3, RFC 9700 2.1: the redirect URI must be a registered one. It is required in every request, as
@@ -328,8 +360,8 @@ fn not_registered(uri: &str, client: &Client) -> OAuthError {
 }
 
 /// The response mode without a `response_mode` parameter: fragment for response types that return tokens, and for
-/// their errors (RFC 6749 4.2.2.1, OAuth 2.0 Multiple Response Types 5). These types are not supported, but a client
-/// that requests one looks for the error in the fragment.
+/// their errors (RFC 6749 4.2.2.1, OAuth 2.0 Multiple Response Types 5). A client that requests such a type looks for the
+/// error in the fragment, also where the type is not supported.
 fn default_mode(sent: &Sent<'_>) -> ResponseMode {
     let asked = sent.response_type.value().unwrap_or_default();
     match asked.split(' ').any(|part| matches!(part, "token" | "id_token")) {
@@ -340,29 +372,38 @@ fn default_mode(sent: &Sent<'_>) -> ResponseMode {
 
 /// The requested response mode. Only an http or https URI can receive a form (OAuth 2.0 Form Post Response Mode 2).
 fn response_mode(sent: &Sent<'_>, redirect_uri: &str) -> Result<ResponseMode, OAuthError> {
-    match sent.response_mode.value().map(ResponseMode::parse) {
-        None => Ok(default_mode(sent)),
-        Some(Some(ResponseMode::FormPost)) if redirect_uri::origin(redirect_uri).is_none() => {
+    let default = default_mode(sent);
+    let Some(text) = sent.response_mode.value() else { return Ok(default) };
+    let refused = |reason, description, expected: &[&'static str]| {
+        let details = Details::of("response_mode").sent(text).expected(expected.iter().copied());
+        Err(OAuthError::invalid_request(reason, description).about(details))
+    };
+    match ResponseMode::parse(text, default) {
+        Some(mode) if mode.is_form_post() && redirect_uri::origin(redirect_uri).is_none() => {
             let error = OAuthError::invalid_request(
                 Reason::ResponseModeNeedsHttp,
                 "response_mode=form_post needs a redirect_uri of http or https",
             );
             Err(error.about(Details::of("redirect_uri").sent_uri(redirect_uri)))
         }
-        Some(Some(mode)) => Ok(mode),
-        Some(None) => {
-            let error = OAuthError::invalid_request(
-                Reason::ResponseModeUnsupported,
-                "response_mode must be query, fragment or form_post",
-            );
-            let sent = sent.response_mode.value().unwrap_or_default();
-            let expected = ResponseMode::ALL.map(ResponseMode::as_str);
-            Err(error.about(Details::of("response_mode").sent(sent).expected(expected)))
-        }
+        // OAuth 2.0 Multiple Response Types 3 and 5, JARM 2.3.1: tokens MUST NOT be returned in the query, which servers
+        // log and browsers send on as the referrer.
+        Some(mode) if mode.is_query() && default == ResponseMode::Fragment => refused(
+            Reason::ResponseModeShowsTokens,
+            "the query must not be used where response_type has token or id_token",
+            &["fragment", "form_post", "fragment.jwt", "form_post.jwt"],
+        ),
+        Some(mode) => Ok(mode),
+        None => refused(
+            Reason::ResponseModeUnsupported,
+            "response_mode must be query, fragment or form_post, or one of these with .jwt",
+            &ResponseMode::VALUES,
+        ),
     }
 }
 
-/// OpenID Connect Core 3.1.2.6, 6: unsupported parameters are refused with their own error codes.
+/// OpenID Connect Core 3.1.2.6, 6: unsupported parameters are refused with their own error codes. Whoever calls has replaced a
+/// request object by its parameters, and the reference to a pushed request by the request.
 fn no_request_object(sent: &Sent<'_>) -> Result<(), OAuthError> {
     let refused = [
         (sent.request, "request", ErrorCode::RequestNotSupported, "request objects are not supported"),
@@ -383,29 +424,42 @@ fn no_request_object(sent: &Sent<'_>) -> Result<(), OAuthError> {
     }
 }
 
-fn response_type_code(sent: &Sent<'_>) -> Result<(), OAuthError> {
-    match sent.response_type.value() {
-        Some("code") => Ok(()),
-        Some(sent) => {
-            let details = Details::of("response_type").sent(sent).expected(["code"]);
-            let reason = Reason::ResponseTypeUnsupported;
-            Err(OAuthError::new(ErrorCode::UnsupportedResponseType, reason, "response_type must be code")
-                .about(details))
-        }
-        None => Err(OAuthError::invalid_request(Reason::ParameterMissing, "response_type is missing")
-            .about(Details::of("response_type").expected(["code"]))),
-    }
+fn response_type(sent: &Sent<'_>) -> Result<ResponseType, OAuthError> {
+    let expected = || ResponseType::ALL.map(ResponseType::as_str);
+    let Some(text) = sent.response_type.value() else {
+        return Err(OAuthError::invalid_request(Reason::ParameterMissing, "response_type is missing")
+            .about(Details::of("response_type").expected(expected())));
+    };
+    ResponseType::parse(text).ok_or_else(|| {
+        let description = "response_type must be code, or a combination of OpenID Connect with id_token";
+        OAuthError::new(ErrorCode::UnsupportedResponseType, Reason::ResponseTypeUnsupported, description)
+            .about(Details::of("response_type").sent(text).expected(expected()))
+    })
 }
 
-/// RFC 6749 4.1.2.1: the client is not authorized to request a code by this method.
-fn may_use_codes(client: &Client) -> Result<(), OAuthError> {
-    if client.may_use(GrantType::AuthorizationCode) {
+/// RFC 6749 4.1.2.1, 4.2.2.1: the client is not authorized to request this response type.
+fn may_request(client: &Client, asked: ResponseType) -> Result<(), OAuthError> {
+    let own = client.response_types();
+    if own.contains(&asked) {
         return Ok(());
     }
-    Err(client.refused_grant(
-        GrantType::AuthorizationCode,
-        "the client is not registered for the grant type authorization_code",
-    ))
+    let description = "the client is not registered for this response_type";
+    let details = Details::of("response_type").sent(asked.as_str()).client(&client.client_id);
+    Err(OAuthError::new(ErrorCode::UnauthorizedClient, Reason::ResponseTypeNotRegistered, description)
+        .about(details.registered(own.iter().map(|own| own.as_str()))))
+}
+
+/// OpenID Connect Core 3.2.2.1: an ID token from the authorization endpoint needs the scope `openid`, and a `nonce` that ties it
+/// to the client's own request, because anybody could have sent the browser to the client with it.
+fn id_token_can_be_issued(scope: &Scope, nonce: Option<&str>) -> Result<(), OAuthError> {
+    let (reason, parameter, description) = match (scope.contains(OPENID), nonce) {
+        (true, Some(_)) => return Ok(()),
+        (true, None) => (Reason::NonceMissing, "nonce", "nonce is required where response_type has id_token"),
+        (false, _) => {
+            (Reason::ScopeLacksOpenid, "scope", "a response_type with id_token needs openid among the scopes")
+        }
+    };
+    Err(OAuthError::invalid_request(reason, description).about(Details::of(parameter)))
 }
 
 /// OpenID Connect Registration 2: `max_age` overrides `default_max_age`.
@@ -424,6 +478,14 @@ fn requested_acr(sent: &Sent<'_>, client: &Client) -> RequestedAcr {
     RequestedAcr::requested(sent.acr_values.value(), client.default_acr_values)
 }
 
+/// The claims that are asked for by name. Without `openid` it is no request of OpenID Connect, which has the parameter.
+fn claims(sent: &Sent<'_>, scope: &Scope) -> Result<Option<ClaimsParameter>, OAuthError> {
+    match sent.claims.value() {
+        Some(text) => Ok(Some(ClaimsParameter::parse(text)?).filter(|_| scope.contains(OPENID))),
+        None => Ok(None),
+    }
+}
+
 fn nonce<'p>(sent: &Sent<'p>) -> Result<Option<&'p str>, OAuthError> {
     match sent.nonce.value() {
         Some(nonce) if !encoded::fits_json(nonce, MAX_NONCE) => {
@@ -433,10 +495,23 @@ fn nonce<'p>(sent: &Sent<'p>) -> Result<Option<&'p str>, OAuthError> {
     }
 }
 
+/// RFC 9449 10: the thumbprint of the key with which the client will redeem the code.
+fn dpop_jkt(sent: &Sent<'_>) -> Result<Option<SmolStr>, OAuthError> {
+    match sent.dpop_jkt.value() {
+        None => Ok(None),
+        Some(jkt) if is_thumbprint(jkt) => Ok(Some(SmolStr::new(jkt))),
+        Some(jkt) => {
+            let description = "dpop_jkt must be a SHA-256 thumbprint in base64url";
+            Err(OAuthError::invalid_request(Reason::DpopJktMalformed, description)
+                .about(Details::of("dpop_jkt").sent(jkt)))
+        }
+    }
+}
+
 /// RFC 6749 3.3: without `scope` the request is processed with a pre-defined default. Scopes that the client has not
 /// registered are dropped; if none is left, that is an error. Whether `offline_access` stays is decided later.
-fn requested_scope(sent: &Sent<'_>, client: &Client) -> Result<Scope, OAuthError> {
-    let (asked, reason, why) = match sent.scope.value() {
+pub(crate) fn requested_scope(sent: Option<&str>, client: &Client) -> Result<Scope, OAuthError> {
+    let (asked, reason, why) = match sent {
         None => (
             client.default_scope(),
             Reason::ScopeMissing,
@@ -449,7 +524,7 @@ fn requested_scope(sent: &Sent<'_>, client: &Client) -> Result<Scope, OAuthError
         ),
     };
     if asked.is_empty() {
-        let details = Details::of("scope").sent(sent.scope.value().unwrap_or_default());
+        let details = Details::of("scope").sent(sent.unwrap_or_default());
         let details = details.registered([client.scope.as_str()]);
         return Err(scope::invalid(reason, why, &client.scope).about(details));
     }

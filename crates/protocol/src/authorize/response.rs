@@ -1,11 +1,15 @@
 //! Answers of the authorization endpoint (RFC 6749 4.1.2, RFC 9207).
 
-use super::request::{AuthorizationRequest, ResponseMode, ReturnTo};
+use std::time::Duration;
+
+use super::request::{AuthorizationRequest, ReturnTo};
+use super::response_mode::ResponseMode;
 use crate::client::Client;
 use crate::code::{AuthorizationCode, CodeGrant};
 use crate::error::OAuthError;
 use crate::grant::GrantId;
-use crate::id::IssuerId;
+use crate::id::{ClientId, IssuerId};
+use crate::json::Object;
 use crate::redirect_uri;
 use crate::scope::Scope;
 use crate::session::Session;
@@ -53,6 +57,7 @@ impl Issuance<'_> {
             expires_at: self.now + lifetimes.code,
             resources: request.resource.iter().map(|own| (*own).to_owned()).collect(),
             acr: request.acr.satisfied_by(self.session.amr),
+            dpop_jkt: request.dpop_jkt().cloned(),
         }
     }
 }
@@ -69,6 +74,39 @@ pub enum AuthorizationResponse {
         /// The hidden fields, not yet escaped for HTML.
         fields: Vec<(&'static str, String)>,
     },
+    /// A JWT that is still to be signed.
+    Signed(SignedResponse),
+}
+
+/// How long a signed answer is valid. JARM 2.1 recommends ten minutes at most.
+const SIGNED_RESPONSE_LIVES: Duration = Duration::from_secs(600);
+
+/// An answer whose parameters are the claims of a JWT (JWT Secured Authorization Response Mode 2.1).
+#[derive(Clone, PartialEq, Eq)]
+pub struct SignedResponse {
+    redirect_uri: String,
+    response_mode: ResponseMode,
+    parameters: Vec<(&'static str, String)>,
+}
+
+impl SignedResponse {
+    /// The JWS payload: who answers, to whom, until when, and the parameters.
+    pub fn claims(&self, issuer_url: &str, client: &ClientId, now: Timestamp) -> Vec<u8> {
+        let mut json = Object::with_capacity(1024);
+        json.text("iss", issuer_url);
+        json.text("aud", client.as_str());
+        json.number("exp", (now + SIGNED_RESPONSE_LIVES).seconds());
+        // `iss` of RFC 9207 is the claim of that name (RFC 9207 2.4).
+        for (name, value) in self.parameters.iter().filter(|(name, _)| *name != "iss") {
+            json.text(name, value);
+        }
+        json.end()
+    }
+
+    /// The answer with the signed JWT (JARM 2.3).
+    pub fn with(&self, jwt: &str) -> AuthorizationResponse {
+        place(self.response_mode, &self.redirect_uri, &[("response", jwt)])
+    }
 }
 
 /// An answer with a code: `code` first, `state` unchanged, `iss`, and `session_state` (Session Management 1.0 2), unless
@@ -89,6 +127,40 @@ pub fn success(
     }
 }
 
+/// What the authorization endpoint returns beside a code or in its place.
+#[derive(Clone, Copy)]
+pub struct Returned<'a> {
+    /// The code.
+    pub code: Option<&'a AuthorizationCode>,
+    /// The access token, its life in seconds, and its scope.
+    pub access_token: Option<(&'a str, u64, &'a Scope)>,
+    /// The ID token.
+    pub id_token: Option<&'a str>,
+}
+
+/// An answer with tokens (OpenID Connect Core 3.2.2.5, 3.3.2.5), with `iss` and `session_state` as in [`success`].
+pub fn with_tokens(
+    to: &ReturnTo<'_>,
+    returned: Returned<'_>,
+    issuer_url: &str,
+    session_state: Option<&SessionState>,
+) -> AuthorizationResponse {
+    let mut params = Vec::with_capacity(9);
+    params.extend(returned.code.map(|code| ("code", code.expose())));
+    let expires_in = returned.access_token.map(|(_, life, _)| life.to_string());
+    if let (Some((token, _, scope)), Some(expires_in)) = (returned.access_token, &expires_in) {
+        // RFC 6749 4.2.2: the scope is required where it differs from the requested one; it is always named.
+        let own = [("token_type", "Bearer"), ("expires_in", expires_in), ("scope", scope.as_str())];
+        params.push(("access_token", token));
+        params.extend(own);
+    }
+    params.extend(returned.id_token.map(|token| ("id_token", token)));
+    params.extend(to.state.map(|state| ("state", state)));
+    params.push(("iss", issuer_url));
+    params.extend(session_state.map(|own| ("session_state", own.as_str())));
+    write(to, &params)
+}
+
 /// An answer with an error (RFC 6749 4.1.2.1), also with `iss` (RFC 9207 2).
 pub fn error(to: &ReturnTo<'_>, error: &OAuthError, issuer_url: &str) -> AuthorizationResponse {
     let (code, description) = (("error", error.code.as_str()), ("error_description", &*error.description));
@@ -99,16 +171,29 @@ pub fn error(to: &ReturnTo<'_>, error: &OAuthError, issuer_url: &str) -> Authori
 }
 
 fn write(to: &ReturnTo<'_>, params: &[(&'static str, &str)]) -> AuthorizationResponse {
-    match to.response_mode {
-        ResponseMode::Query => {
-            AuthorizationResponse::Redirect(redirect_uri::append_query(to.redirect_uri, params))
-        }
-        ResponseMode::Fragment => {
-            AuthorizationResponse::Redirect(redirect_uri::append_fragment(to.redirect_uri, params))
-        }
-        ResponseMode::FormPost => AuthorizationResponse::FormPost {
-            action: to.redirect_uri.to_owned(),
-            fields: params.iter().map(|(name, value)| (*name, (*value).to_owned())).collect(),
-        },
+    let ReturnTo { redirect_uri, response_mode, .. } = *to;
+    if response_mode.is_signed() {
+        let redirect_uri = redirect_uri.to_owned();
+        return AuthorizationResponse::Signed(SignedResponse {
+            redirect_uri,
+            response_mode,
+            parameters: owned(params),
+        });
     }
+    place(response_mode, redirect_uri, params)
+}
+
+/// Puts parameters where the response mode says.
+fn place(mode: ResponseMode, redirect_uri: &str, params: &[(&'static str, &str)]) -> AuthorizationResponse {
+    if mode.is_form_post() {
+        return AuthorizationResponse::FormPost { action: redirect_uri.to_owned(), fields: owned(params) };
+    }
+    AuthorizationResponse::Redirect(match mode.is_query() {
+        true => redirect_uri::append_query(redirect_uri, params),
+        false => redirect_uri::append_fragment(redirect_uri, params),
+    })
+}
+
+fn owned(params: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
+    params.iter().map(|(name, value)| (*name, (*value).to_owned())).collect()
 }

@@ -18,6 +18,7 @@ use crate::id::{ClientId, IssuerId, Sid, UserId};
 use crate::id_token_hint::{IdTokenHint, IdTokenHintClaims};
 use crate::params::Params;
 use crate::pkce::PkcePolicy;
+use crate::response_type::ResponseType;
 use crate::scope::Scope;
 use crate::session::{Amr, AuthenticationMethod, Session};
 use crate::session_management::SessionState;

@@ -2,15 +2,18 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Deserializer};
+use symbolon_crypto::jwk::Jwk;
 use symbolon_crypto::jws::{Compact, Header};
 use symbolon_crypto::key::VerifyingKey;
 
 use super::{AssertionUse, AuthenticationFailed, Expectation};
+use crate::assertion_claims::{Audience, Claims, LEEWAY, beside_clock};
 use crate::client::Client;
+use crate::client_key;
 use crate::error::{ErrorCode, OAuthError};
 use crate::id::{ClientId, Jti};
 use crate::refusal::{Details, Reason};
+use crate::security_profile;
 use crate::time::Timestamp;
 
 /// The value of `client_assertion_type` (RFC 7523 2.2).
@@ -18,10 +21,6 @@ pub const CLIENT_ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-
 /// How long an assertion is accepted after its `iat`, or before its `exp` if it has no `iat`. The mark of its use is
 /// kept that long.
 pub const MAX_ASSERTION_LIFE: Duration = Duration::from_secs(5 * 60);
-/// The tolerated difference between the client's clock and the server's.
-const LEEWAY: Duration = Duration::from_secs(30);
-/// How many keys are tried if the assertion has no `kid`.
-const MAX_TRIED_KEYS: usize = 4;
 
 /// A parsed assertion that is not verified.
 pub struct Assertion<'a> {
@@ -30,67 +29,10 @@ pub struct Assertion<'a> {
     claims: Claims,
 }
 
-/// The claims of RFC 7523 3. A repeated claim is an error (RFC 7519 4 leaves it to the parser).
-#[derive(Deserialize)]
-struct Claims {
-    iss: String,
-    sub: String,
-    aud: Audience,
-    exp: NumericDate,
-    iat: Option<NumericDate>,
-    nbf: Option<NumericDate>,
-    jti: Option<String>,
-}
-
-/// RFC 7519 4.1.3: one string or several.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Audience {
-    One(String),
-    Many(Vec<String>),
-}
-
-impl Audience {
-    /// Every audience.
-    fn all(&self) -> impl Iterator<Item = &str> {
-        let values = match self {
-            Self::One(value) => std::slice::from_ref(value),
-            Self::Many(values) => values.as_slice(),
-        };
-        values.iter().map(String::as_str)
-    }
-
-    /// The audience, if there is exactly one.
-    fn only(&self) -> Option<&str> {
-        match self {
-            Self::One(value) => Some(value),
-            Self::Many(values) => match values.as_slice() {
-                [value] => Some(value),
-                _ => None,
-            },
-        }
-    }
-}
-
-/// RFC 7519 2: seconds; a fraction is dropped.
-#[derive(Clone, Copy)]
-struct NumericDate(Timestamp);
-
-impl<'de> Deserialize<'de> for NumericDate {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // The cast saturates: negative numbers become the epoch, too large ones the end of time.
-        f64::deserialize(deserializer).map(|seconds| Self(Timestamp::from_seconds(seconds as u64)))
-    }
-}
-
 impl<'a> Assertion<'a> {
-    /// Parses an assertion, to know which client to load.
-    pub(super) fn read(text: &'a str) -> Result<Self, AuthenticationFailed> {
-        let refused = || AuthenticationFailed::invalid_client(Reason::AssertionMalformed, false);
-        let token = Compact::parse(text).map_err(|_| refused())?;
-        let payload = token.payload().map_err(|_| refused())?;
-        let claims: Claims = serde_json::from_slice(&payload).map_err(|_| refused())?;
-        let client_id = ClientId::parse(&claims.sub).map_err(|_| refused())?;
+    /// An assertion of the client itself, to know which client to load.
+    pub(super) fn of_client(token: Compact<'a>, claims: Claims) -> Result<Self, AuthenticationFailed> {
+        let client_id = ClientId::parse(&claims.sub).map_err(|_| malformed())?;
         Ok(Self { client_id, token, claims })
     }
 
@@ -99,56 +41,32 @@ impl<'a> Assertion<'a> {
         &self.client_id
     }
 
-    /// Verifies the signature by a key of the client, then the claims.
+    /// The header, not yet verified: which of the client's keys may have signed.
+    pub fn header(&self) -> &Header {
+        self.token.header()
+    }
+
+    /// Verifies the signature by one of these keys of the client, then the claims.
     pub(super) fn verify(
         &self,
         client: &Client,
+        keys: &[Jwk],
         expected: &Expectation<'_>,
     ) -> Result<AssertionUse, AuthenticationFailed> {
         // RFC 7523 3, items 9 and 10: signed by the client, and valid in all other respects (RFC 7519).
-        let key = self.signed_by(client)?;
+        let key = self.signed_by(client, keys)?;
         let (jti, expires_at) = self.check_claims(client, expected)?;
         let key_thumbprint = key.jwk().thumbprint();
         Ok(AssertionUse { client_id: client.client_id.clone(), key_thumbprint, jti, expires_at })
     }
 
     /// The key of the client that verifies the signature.
-    fn signed_by(&self, client: &Client) -> Result<VerifyingKey, AuthenticationFailed> {
-        let Header { alg, .. } = self.token.header();
-        // OpenID Connect Registration 2: MUST be rejected, if not signed with the algorithm that is registered.
-        if let Some(only) = client.token_endpoint_auth_signing_alg.filter(|only| only != alg) {
-            let details = Details::of("alg").sent(alg.as_str()).registered([only.as_str()]);
-            return Err(
-                AuthenticationFailed::invalid_client(Reason::AssertionAlgorithmOther, false).about(details)
-            );
-        }
-        self.fitting_keys(client)
-            .take(MAX_TRIED_KEYS)
-            .find(|key| self.token.verify(key).is_ok())
-            .ok_or_else(|| self.not_verified(client))
-    }
-
-    /// The registered keys that the assertion's header fits.
-    fn fitting_keys(&self, client: &Client) -> impl Iterator<Item = VerifyingKey> {
-        let Header { alg, kid, .. } = self.token.header();
-        let keys = client.jwks.iter().flat_map(|set| &set.keys);
-        keys.filter(move |key| kid.is_none() || key.kid == *kid)
-            // The key must be meant for the algorithm (RFC 8725 3.1): otherwise `from_jwk` fails.
-            .filter_map(move |key| VerifyingKey::from_jwk(key.clone(), Some(*alg)).ok())
-    }
-
-    /// The failure if no key verified the signature.
-    fn not_verified(&self, client: &Client) -> AuthenticationFailed {
-        let Header { alg, kid, .. } = self.token.header();
-        let reason = match self.fitting_keys(client).next() {
-            Some(_) => Reason::AssertionSignatureWrong,
-            None => Reason::AssertionKeyUnknown,
-        };
-        let keys = client.jwks.iter().flat_map(|set| &set.keys);
-        let details = Details::of("kid")
-            .sent(&format!("{} ({alg})", kid.as_deref().unwrap_or("none")))
-            .registered(keys.map(|key| key.kid.as_deref().unwrap_or("a key without kid")));
-        AuthenticationFailed::invalid_client(reason, false).about(details)
+    fn signed_by(&self, client: &Client, keys: &[Jwk]) -> Result<VerifyingKey, AuthenticationFailed> {
+        check_algorithm(client, self.token.header())?;
+        client_key::verifying(keys, &self.token).ok_or_else(|| {
+            let refusal = client_key::not_verified(keys, self.token.header());
+            OAuthError::invalid_client(refusal.reason).because(refusal).into()
+        })
     }
 
     /// Checks the claims. Returns the `jti`, and until when the assertion is accepted.
@@ -223,10 +141,24 @@ impl<'a> Assertion<'a> {
     }
 }
 
-/// A claim in seconds beside the present time.
-fn beside_clock(claim: &str, time: Timestamp, now: Timestamp) -> Details {
-    let now = format!("{} on the provider's clock", now.seconds());
-    Details::of(claim).sent(&time.seconds().to_string()).expected([now.as_str()])
+/// The failure if the text is no assertion.
+pub(super) fn malformed() -> AuthenticationFailed {
+    AuthenticationFailed::invalid_client(Reason::AssertionMalformed, false)
+}
+
+/// OpenID Connect Registration 2: MUST be rejected, if not signed with the algorithm that is registered.
+pub(super) fn check_algorithm(client: &Client, header: &Header) -> Result<(), AuthenticationFailed> {
+    let alg = header.alg;
+    let details = Details::of("alg").sent(alg.as_str());
+    let details = match client.token_endpoint_auth_signing_alg.filter(|only| *only != alg) {
+        Some(only) => details.registered([only.as_str()]),
+        // FAPI 2.0 Security Profile 5.4.
+        None if !security_profile::allows(client.settings.profile, alg) => {
+            details.expected(security_profile::algorithm_names())
+        }
+        None => return Ok(()),
+    };
+    Err(AuthenticationFailed::invalid_client(Reason::AssertionAlgorithmOther, false).about(details))
 }
 
 /// RFC 7523 3, item 3: the audience must be the authorization server. It must be the only audience: any other one
@@ -235,16 +167,24 @@ fn check_audience(aud: &Audience, client: &Client, expected: &Expectation<'_>) -
     let only = aud.only();
     let is_issuer = only == Some(expected.issuer);
     let wrong = |accepted: &[&str], error: OAuthError| {
-        let sent = aud.all().take(5).collect::<Vec<_>>().join(" ");
-        error.about(Details::of("aud").sent(&sent).expected(accepted.iter().copied()))
+        error.about(Details::of("aud").sent(&aud.shown()).expected(accepted.iter().copied()))
     };
-    if client.settings.audience_is_issuer.unwrap_or(expected.audience_is_issuer) {
+    // FAPI 2.0 Security Profile 5.3.2.1: as a string, and not as an array, even of one.
+    let is_array = matches!(aud, Audience::Many(_));
+    if client.settings.profile.is_some() && is_array {
+        let description = "the assertion's aud must be this issuer as a text, not as an array";
+        return require(false, Reason::AssertionAudienceWrong, description)
+            .map_err(|error| wrong(&[expected.issuer], error));
+    }
+    if client.settings.requires_issuer_audience(expected.audience_is_issuer) {
         let description = "the assertion's aud must be this issuer, and nothing else";
         return require(is_issuer, Reason::AssertionAudienceWrong, description)
             .map_err(|error| wrong(&[expected.issuer], error));
     }
     require(
-        is_issuer || only == Some(expected.token_endpoint),
+        is_issuer
+            || only == Some(expected.token_endpoint)
+            || (only.is_some() && only == expected.asked_endpoint),
         Reason::AssertionAudienceWrong,
         "the assertion's aud must be this issuer or its token endpoint, and nothing else",
     )

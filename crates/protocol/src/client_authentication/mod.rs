@@ -1,12 +1,13 @@
-//! Client authentication at the token, introspection and revocation endpoints (RFC 6749 2.3, RFC 7523, OpenID Connect
-//! Core 9).
+//! Client authentication at the token, introspection and revocation endpoints (RFC 6749 2.3, RFC 7523, RFC 8705 2, OpenID
+//! Connect Core 9).
 //!
 //! [`PresentedCredentials::read`] takes the credentials from the request, [`PresentedCredentials::client_id`] names
-//! the client to load, and [`verify`] compares. For `private_key_jwt` the caller must then have the store mark the
-//! `jti` as used.
+//! the client to load, and [`verify`] compares. Where the client publishes its keys (`jwks_uri`), the caller fetches them
+//! before, and so for an assertion of another issuer. For `private_key_jwt` the caller must then have the store mark the `jti` as used.
 
 mod assertion;
 mod basic;
+mod issued;
 mod presented;
 
 #[cfg(test)]
@@ -17,13 +18,16 @@ pub use presented::{PresentedCredentials, Transport};
 
 use smol_str::SmolStr;
 use symbolon_crypto::digest::{self, HmacKey};
+use symbolon_crypto::jwk::Jwk;
 
 use crate::client::{Client, TokenEndpointAuthMethod};
 use crate::client_secret::{ClientSecret, SecretDigest};
 use crate::error::OAuthError;
 use crate::id::{ClientId, Jti};
+use crate::mutual_tls::{self, ClientCertificate};
 use crate::refusal::{Details, Reason};
 use crate::time::Timestamp;
+use crate::trusted_issuer::TrustedIssuer;
 
 /// Client authentication failed, or was attempted in a way that is not allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -75,8 +79,14 @@ pub struct Expectation<'a> {
     pub issuer: &'a str,
     /// The token endpoint's URL, which may also be accepted as the `aud` (OpenID Connect Core 9).
     pub token_endpoint: &'a str,
+    /// The URL of the endpoint that is asked, if it is another that may be accepted as the `aud` (RFC 9126 2).
+    pub asked_endpoint: Option<&'a str>,
     /// Whether only the issuer is accepted as the `aud`; the client's own setting overrides this.
     pub audience_is_issuer: bool,
+    /// The issuer of the assertion, where it is another than the client, if it is trusted.
+    pub trusted_issuer: Option<&'a TrustedIssuer>,
+    /// The TLS certificate that came with the request, if the client is one that authenticates by it.
+    pub certificate: Option<&'a ClientCertificate>,
     /// The issuer's key for client secrets ([`ClientSecret::is_keyed`]).
     pub secret_key: &'a HmacKey,
     /// The current time.
@@ -86,7 +96,7 @@ pub struct Expectation<'a> {
 /// A verified assertion. The client is authenticated only if this is its first use (RFC 7523 3, item 7).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssertionUse {
-    /// The client that signed it.
+    /// The client that signed it, or the trusted issuer, by its `iss`.
     pub client_id: ClientId,
     /// The RFC 7638 thumbprint of the key that verified the assertion. If two issuers have a client of the same
     /// `client_id`, it is treated as one client only if the key is the same; only then do the two share used `jti`
@@ -102,13 +112,14 @@ pub struct AssertionUse {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use = "an assertion counts only once its use is marked"]
 pub struct Verified {
-    /// The use that the store must mark; `None` for other methods.
+    /// The use that the store must mark; `None` for other methods, and for another issuer's assertion that may be used again.
     pub assertion_use: Option<AssertionUse>,
     /// The id of the secret whose use should be noted in the client's record; `None` if that was done lately.
     pub secret_use: Option<SmolStr>,
 }
 
-/// Authenticates a client. `client` is the record of [`PresentedCredentials::client_id`], if it exists.
+/// Authenticates a client. `client` is the record of [`PresentedCredentials::client_id`], if it exists, and `keys` are those that verify
+/// its assertions ([`Client::verifying_keys`]), or those of the trusted issuer that made the assertion.
 ///
 /// # Errors
 /// [`AuthenticationFailed`], which tells the client the same for an unknown client, a method other than the registered
@@ -117,6 +128,7 @@ pub struct Verified {
 pub fn verify(
     presented: &PresentedCredentials<'_>,
     client: Option<&Client>,
+    keys: &[Jwk],
     expected: &Expectation<'_>,
 ) -> Result<Verified, AuthenticationFailed> {
     use TokenEndpointAuthMethod as Method;
@@ -139,9 +151,22 @@ pub fn verify(
             Ok(Verified { secret_use: secret.use_to_note(expected.now), ..Verified::default() })
         }
         (PresentedCredentials::Assertion(assertion), Method::PrivateKeyJwt) => {
-            let assertion_use = assertion.verify(client, expected);
+            let assertion_use = assertion.verify(client, keys, expected);
             let assertion_use = assertion_use.map_err(|failed| failed.naming(&client.client_id))?;
             Ok(Verified { assertion_use: Some(assertion_use), ..Verified::default() })
+        }
+        (PresentedCredentials::Issued { assertion, .. }, Method::PrivateKeyJwt) => {
+            let assertion_use = issued::verify(assertion, client, keys, expected);
+            let assertion_use = assertion_use.map_err(|failed| failed.naming(&client.client_id))?;
+            Ok(Verified { assertion_use, ..Verified::default() })
+        }
+        // RFC 8705 2: the request names the client, and the certificate authenticates it.
+        (PresentedCredentials::Public { .. }, Method::TlsClientAuth | Method::SelfSignedTlsClientAuth) => {
+            mutual_tls::authenticate(client, keys, expected.certificate).map_err(|refusal| {
+                let refusal = refusal.naming(&client.client_id);
+                OAuthError::invalid_client(refusal.reason).because(refusal)
+            })?;
+            Ok(Verified::default())
         }
         // RFC 6749 3.2.1: only a public client is identified without authentication.
         (PresentedCredentials::Public { .. }, Method::None) => Ok(Verified::default()),

@@ -1,12 +1,16 @@
 //! Reading credentials from a request.
 
-use super::assertion::{Assertion, CLIENT_ASSERTION_TYPE};
+use symbolon_crypto::jws::Compact;
+
+use super::assertion::{Assertion, CLIENT_ASSERTION_TYPE, malformed};
 use super::{AuthenticationFailed, basic, secret_digest};
+use crate::assertion_claims::Claims;
 use crate::client::TokenEndpointAuthMethod;
 use crate::client_secret::SecretDigest;
 use crate::id::ClientId;
 use crate::params::Params;
 use crate::refusal::{Details, Reason};
+use crate::trusted_issuer::IssuedAssertion;
 
 /// How a secret was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +34,15 @@ pub enum PresentedCredentials<'a> {
         /// How it was sent.
         transport: Transport,
     },
-    /// A signed assertion (RFC 7523 2.2).
+    /// An assertion that the client signed (RFC 7523 2.2).
     Assertion(Box<Assertion<'a>>),
+    /// An assertion that another issuer signed (RFC 7521 6.1, RFC 7523 2.2).
+    Issued {
+        /// The client id that the request names beside it.
+        client_id: ClientId,
+        /// The assertion.
+        assertion: Box<IssuedAssertion<'a>>,
+    },
     /// Only a `client_id`: a public client.
     Public {
         /// The claimed client id.
@@ -61,7 +72,7 @@ impl<'a> PresentedCredentials<'a> {
                 let (digest, verbatim) = (secret_digest(secret), None);
                 Self::Secret { client_id: sent.client_id()?, digest, verbatim, transport: Transport::Post }
             }
-            (_, _, Some(assertion)) => Self::Assertion(Box::new(Assertion::read(assertion)?)),
+            (_, _, Some(assertion)) => read_assertion(assertion, sent.client_id)?,
             _ => Self::Public { client_id: sent.client_id()? },
         };
         // RFC 7521 4.2, and by analogy for Basic: a client_id parameter must equal that of the credentials.
@@ -80,7 +91,9 @@ impl<'a> PresentedCredentials<'a> {
     /// The claimed client id, not authenticated yet: the client to load.
     pub fn client_id(&self) -> &ClientId {
         match self {
-            Self::Secret { client_id, .. } | Self::Public { client_id } => client_id,
+            Self::Secret { client_id, .. } | Self::Public { client_id } | Self::Issued { client_id, .. } => {
+                client_id
+            }
             Self::Assertion(assertion) => assertion.client_id(),
         }
     }
@@ -94,10 +107,38 @@ impl<'a> PresentedCredentials<'a> {
         match self {
             Self::Secret { transport: Transport::Basic, .. } => TokenEndpointAuthMethod::ClientSecretBasic,
             Self::Secret { transport: Transport::Post, .. } => TokenEndpointAuthMethod::ClientSecretPost,
-            Self::Assertion(_) => TokenEndpointAuthMethod::PrivateKeyJwt,
+            Self::Assertion(_) | Self::Issued { .. } => TokenEndpointAuthMethod::PrivateKeyJwt,
             Self::Public { .. } => TokenEndpointAuthMethod::None,
         }
     }
+}
+
+/// Reads an assertion, to know whose it is and which client to load. `named`: the request's `client_id`.
+pub(super) fn read_assertion<'a>(
+    text: &'a str,
+    named: Option<&str>,
+) -> Result<PresentedCredentials<'a>, AuthenticationFailed> {
+    let token = Compact::parse(text).map_err(|_| malformed())?;
+    let payload = token.payload().map_err(|_| malformed())?;
+    let claims: Claims = serde_json::from_slice(&payload).map_err(|_| malformed())?;
+    let is_own = claims.iss == claims.sub || named == Some(claims.iss.as_str());
+    match named.filter(|_| !is_own) {
+        // RFC 7521 4.2: client_id is unnecessary where the subject is the client. The subject of another issuer is not, so that the
+        // request names the client.
+        Some(named) => {
+            let client_id = ClientId::parse(named).map_err(|_| not_named())?;
+            let assertion = IssuedAssertion::of(token, claims, &payload).ok_or_else(malformed)?;
+            Ok(PresentedCredentials::Issued { client_id, assertion: Box::new(assertion) })
+        }
+        // Most likely such an assertion whose client was left out: issuers are URLs.
+        None if !is_own && claims.iss.contains("://") => Err(not_named()),
+        // RFC 7523 3, items 1 and 2: a client's own has it as issuer and subject.
+        None => Ok(PresentedCredentials::Assertion(Box::new(Assertion::of_client(token, claims)?))),
+    }
+}
+
+fn not_named() -> AuthenticationFailed {
+    AuthenticationFailed::invalid_client(Reason::ClientNotNamed, false)
 }
 
 fn contradicting(sent: &str, credentials: &ClientId) -> AuthenticationFailed {
@@ -143,9 +184,7 @@ impl<'a> Sent<'a> {
 
     /// RFC 6749 5.2: missing client authentication is `invalid_client`; a malformed id is treated as unknown.
     fn client_id(&self) -> Result<ClientId, AuthenticationFailed> {
-        self.client_id
-            .and_then(|id| ClientId::parse(id).ok())
-            .ok_or_else(|| AuthenticationFailed::invalid_client(Reason::ClientNotNamed, false))
+        self.client_id.and_then(|id| ClientId::parse(id).ok()).ok_or_else(not_named)
     }
 
     /// Names the client of the parameter `client_id` in an error, if there is one.

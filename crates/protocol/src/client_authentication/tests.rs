@@ -17,6 +17,7 @@ use crate::client_metadata;
 use crate::error::ErrorCode;
 use crate::id::ClientId;
 use crate::params::Params;
+use crate::security_profile::SecurityProfile;
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 const SECRET: &str = "correct-horse-battery-staple-0123456789";
@@ -26,7 +27,10 @@ static KEY: LazyLock<HmacKey> = LazyLock::new(|| HmacKey::new(b"the issuer's key
 static EXPECTED: LazyLock<Expectation<'static>> = LazyLock::new(|| Expectation {
     issuer: ISSUER,
     token_endpoint: TOKEN_ENDPOINT,
+    asked_endpoint: None,
     audience_is_issuer: false,
+    trusted_issuer: None,
+    certificate: None,
     secret_key: &KEY,
     now: NOW,
 });
@@ -53,7 +57,7 @@ fn basic(joined: &str) -> String {
 fn authenticate(header: Option<&str>, body: &str, client: &Client) -> Result<Verified, AuthenticationFailed> {
     let params = Params::parse(body.as_bytes()).unwrap();
     let presented = PresentedCredentials::read(header.map(str::as_bytes), &params)?;
-    verify(&presented, Some(client), &EXPECTED)
+    verify(&presented, Some(client), client.verifying_keys(None), &EXPECTED)
 }
 
 #[test]
@@ -66,7 +70,7 @@ fn a_short_secret_of_another_provider_authenticates_at_this_issuer_alone() {
     let presented = PresentedCredentials::read(Some(header.as_bytes()), &params).unwrap();
     let other = HmacKey::new(b"the key of another issuer");
     let elsewhere = Expectation { secret_key: &other, ..*EXPECTED };
-    assert!(verify(&presented, Some(&registered), &elsewhere).is_err());
+    assert!(verify(&presented, Some(&registered), &[], &elsewhere).is_err());
     let wrong = basic("rp:imported-secret2");
     assert!(authenticate(Some(&wrong), "", &registered).is_err());
 }
@@ -82,7 +86,7 @@ fn an_expired_secret_does_not_authenticate() {
         let header = basic(&format!("rp:{secret}"));
         let params = Params::parse(b"").unwrap();
         let presented = PresentedCredentials::read(Some(header.as_bytes()), &params).unwrap();
-        verify(&presented, Some(&registered), &Expectation { now, ..*EXPECTED })
+        verify(&presented, Some(&registered), &[], &Expectation { now, ..*EXPECTED })
     };
     for (secret, now, good) in [
         (old, NOW, true),
@@ -122,8 +126,8 @@ fn a_wrong_secret_and_an_unknown_client_look_the_same() {
         let params = Params::parse(body.as_bytes()).unwrap();
         let presented =
             PresentedCredentials::read(head.as_deref().map(str::as_bytes), &params).map_err(|_| ()).unwrap();
-        let wrong = verify(&presented, Some(&registered), &EXPECTED).unwrap_err();
-        let unknown = verify(&presented, None, &EXPECTED).unwrap_err();
+        let wrong = verify(&presented, Some(&registered), &[], &EXPECTED).unwrap_err();
+        let unknown = verify(&presented, None, &[], &EXPECTED).unwrap_err();
         assert_eq!(wrong.error.told(), unknown.error.told());
         assert_eq!(wrong.basic_challenge, unknown.basic_challenge);
         assert_eq!(wrong.error.told(), OAuthError::invalid_client(Reason::ClientUnknown).told());
@@ -262,6 +266,58 @@ fn assertions_of_every_algorithm() {
     }
 }
 
+/// RFC 9126 2: the endpoint for pushed requests accepts its own URL too.
+#[test]
+fn the_endpoint_that_is_asked_is_an_audience_where_it_may_be_one() {
+    const ASKED: &str = "https://op.example/par";
+    let mut signer = signer(Algorithm::Es256);
+    let mut changed = claims();
+    changed["aud"] = json!(ASKED);
+    let assertion = signer.sign(&changed);
+    let body = form(&[("client_assertion", &assertion), ("client_assertion_type", CLIENT_ASSERTION_TYPE)]);
+    let accepts = |client: &Client, asked_endpoint: Option<&str>| {
+        let params = Params::parse(body.as_bytes()).unwrap();
+        let Ok(presented) = PresentedCredentials::read(None, &params) else { panic!("it is one") };
+        let expected = Expectation {
+            issuer: ISSUER,
+            token_endpoint: TOKEN_ENDPOINT,
+            asked_endpoint,
+            audience_is_issuer: false,
+            trusted_issuer: None,
+            certificate: None,
+            secret_key: &KEY,
+            now: NOW,
+        };
+        verify(&presented, Some(client), client.verifying_keys(None), &expected).is_ok()
+    };
+    assert!(accepts(&signer.client, Some(ASKED)));
+    assert!(!accepts(&signer.client, None));
+    assert!(!accepts(&signer.client, Some("https://op.example/other")));
+    signer.client.settings.audience_is_issuer = Some(true);
+    assert!(!accepts(&signer.client, Some(ASKED)));
+}
+
+/// FAPI 2.0 Security Profile 5.3.2.1: the issuer's URL as a text, whatever settings say.
+#[test]
+fn under_a_profile_the_audience_is_the_issuer_as_a_text() {
+    let mut signer = signer(Algorithm::Es256);
+    signer.client.settings.profile = Some(SecurityProfile::Fapi2Security);
+    assert!(signer.accepts(&[]));
+    for aud in [json!([ISSUER]), json!(TOKEN_ENDPOINT), json!([]), json!([ISSUER, TOKEN_ENDPOINT])] {
+        assert!(!signer.accepts(&[("aud", aud.clone())]), "{aud}");
+    }
+}
+
+/// FAPI 2.0 Security Profile 5.4.
+#[test]
+fn under_a_profile_no_assertion_is_signed_by_rs256() {
+    let mut signer = signer(Algorithm::Rs256);
+    assert!(signer.accepts(&[]));
+    signer.client.settings.profile = Some(SecurityProfile::Fapi2Security);
+    let refused = signer.authenticate(&signer.sign(&claims())).unwrap_err();
+    assert_eq!(refused.error.reason, Reason::AssertionAlgorithmOther);
+}
+
 #[test]
 fn claims_of_rfc_7523() {
     let signer = signer(Algorithm::Es256);
@@ -396,9 +452,11 @@ proptest! {
         let input = signing_input(EncodedHeader::new(Algorithm::Es256, "k1", None).as_str(), payload.as_bytes());
         let text = format!("{input}.AAAA");
         let text = if known { text } else { payload };
-        if let Ok(assertion) = Assertion::read(&text) {
-            let client = client(TokenEndpointAuthMethod::PrivateKeyJwt, &[]);
-            prop_assert!(assertion.verify(&client, &EXPECTED).is_err());
+        let client = client(TokenEndpointAuthMethod::PrivateKeyJwt, &[]);
+        for named in [None, Some("rp")] {
+            if let Ok(presented) = presented::read_assertion(&text, named) {
+                prop_assert!(verify(&presented, Some(&client), &[], &EXPECTED).is_err());
+            }
         }
     }
 }

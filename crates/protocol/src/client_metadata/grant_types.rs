@@ -1,24 +1,30 @@
 //! The member `grant_types` of client metadata (RFC 7591 2). What is refused, and why:
 //! `docs/decisions/071-grants-that-can-do-nothing-are-refused.md`.
 
+use super::response_types::needed_grant_types;
 use super::{invalid, take};
 use crate::client::{Client, DelegationMode, GrantType, TokenEndpointAuthMethod};
 use crate::error::OAuthError;
+use crate::response_type::ResponseType;
 use crate::unknown_member::Members;
 
 /// Reads the member `grant_types`. A grant type that can do nothing for the client is refused, with the mend: whoever
 /// registers the client would else find out only when its first token request fails.
-pub(super) fn read(doc: &mut Members, method: TokenEndpointAuthMethod) -> Result<Vec<GrantType>, OAuthError> {
+pub(super) fn read(
+    doc: &mut Members,
+    method: TokenEndpointAuthMethod,
+    response_types: &[ResponseType],
+) -> Result<Vec<GrantType>, OAuthError> {
     let asked: Option<Vec<GrantType>> = take(doc, "grant_types")?;
     let mut grants = Vec::new();
-    for grant in asked.unwrap_or_else(|| vec![GrantType::AuthorizationCode]) {
+    for grant in asked.unwrap_or_else(|| needed_grant_types(response_types)) {
         if !grants.contains(&grant) {
             grants.push(grant);
         }
     }
     // RFC 6749 4.4: client credentials MUST only be used by confidential clients; here the same holds for token
-    // exchange.
-    let confidential = [GrantType::ClientCredentials, GrantType::TokenExchange];
+    // exchange and assertions.
+    let confidential = [GrantType::ClientCredentials, GrantType::TokenExchange, GrantType::JwtBearer];
     let refused = grants.iter().find(|grant| confidential.contains(grant));
     if let (TokenEndpointAuthMethod::None, Some(grant)) = (method, refused) {
         let grant = grant.as_str();

@@ -1,4 +1,5 @@
-//! The URIs of a client's metadata to which codes go and at which logouts end, and the forms that they may have.
+//! The URIs of a client's metadata to which codes go and at which logouts end, the addresses of its server, and the forms that all of
+//! them may have.
 
 use super::{invalid, list, take};
 use crate::client::GrantType;
@@ -19,13 +20,12 @@ pub(super) fn read(
     allowed: &[RedirectUriForm],
 ) -> Result<Vec<String>, OAuthError> {
     let uris = uris(doc, "redirect_uris", allowed)?;
-    // RFC 6749 3.1.2.2: a client that receives codes must register redirect URIs.
-    if uris.is_empty() && grants.contains(&GrantType::AuthorizationCode) {
+    // RFC 6749 3.1.2.2: a client that receives codes or tokens must register redirect URIs.
+    let through_browser = [GrantType::AuthorizationCode, GrantType::Implicit];
+    if let (true, Some(grant)) = (uris.is_empty(), grants.iter().find(|own| through_browser.contains(own))) {
         let mend = "name one, or leave that grant type out of grant_types";
-        return Err(invalid(
-            "redirect_uris",
-            format!("is required for the grant type authorization_code: {mend}"),
-        ));
+        let grant = grant.as_str();
+        return Err(invalid("redirect_uris", format!("is required for the grant type {grant}: {mend}")));
     }
     Ok(uris)
 }
@@ -60,4 +60,21 @@ pub(super) fn check(uri: &str, name: &'static str, allowed: &[RedirectUriForm]) 
         None => String::new(),
     };
     Err(invalid(name, format!("has {uri}, which {why}{mend}")))
+}
+
+/// A web address in the member `name`, in one of the forms that the client's redirect URIs may have, but for those that are no
+/// address. Whether an address in a private network is called is decided when it is called (`outbound.allow_private`).
+pub(super) fn web_address(
+    doc: &mut Members,
+    name: &'static str,
+    allowed: &[RedirectUriForm],
+) -> Result<Option<String>, OAuthError> {
+    let Some(uri) = take::<String>(doc, name)? else { return Ok(None) };
+    let of_host = |form: &RedirectUriForm| *form == RedirectUriForm::HttpPrivateHost;
+    let allowed: Vec<RedirectUriForm> = allowed.iter().copied().filter(of_host).collect();
+    check(&uri, name, &allowed)?;
+    if redirect_uri::origin(&uri).is_none() {
+        return Err(invalid(name, "must be an http or https URL"));
+    }
+    Ok(Some(uri))
 }

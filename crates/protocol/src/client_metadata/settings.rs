@@ -7,8 +7,9 @@ use crate::client::Client;
 use crate::error::{ErrorCode, OAuthError};
 use crate::pkce::policy;
 use crate::refusal::{Details, Reason};
+use crate::security_profile;
 use crate::settings::ClientOverrides;
-use crate::unknown_member;
+use crate::unknown_member::{self, Members};
 
 /// Brings what was sent into one form: every setting stands in `settings`, under its present name.
 ///
@@ -41,6 +42,29 @@ pub(super) fn gather(doc: &mut Metadata) -> Result<(), OAuthError> {
             OAuthError::with(ErrorCode::InvalidRequest, Reason::ClientMetadataInvalid, description)
                 .about(Details::of("settings"))
         }),
+        None => Ok(()),
+    }
+}
+
+/// The members that were sent as `false`, of those that a profile implies. A record does not tell `false` from what was left
+/// out.
+pub(super) fn denied(doc: &Members) -> Vec<&'static str> {
+    let is_denied = |name: &&str| doc.get(name).is_some_and(|value| *value == false);
+    security_profile::IMPLIED.into_iter().filter(is_denied).collect()
+}
+
+/// Checks a client against its profile. `denied` are the members that were sent as `false`.
+///
+/// # Errors
+/// `invalid_request`, naming the member that contradicts the profile.
+pub(super) fn keeps_to_profile(client: &Client, denied: &[&'static str]) -> Result<(), OAuthError> {
+    let Some(profile) = client.settings.profile else { return Ok(()) };
+    let denied = denied.iter().find(|name| security_profile::implies(client, profile, name));
+    let found = denied.map(|name| (*name, "must not be false"));
+    match found.or_else(|| security_profile::contradiction(client)) {
+        Some((name, why)) => {
+            Err(invalid(name, format!("{why}: the client has the profile {}", profile.as_str())))
+        }
         None => Ok(()),
     }
 }

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use symbolon_crypto::random::SeededRandom;
 
 use super::*;
-use crate::client::{DelegationMode, LogoutUris};
+use crate::client::{DelegationMode, GrantType, LogoutUris, TokenEndpointAuthMethod};
 use crate::client_authentication::secret_digest;
 use crate::client_secret::{LONG, SHORTEST};
 use crate::pkce::PkcePolicy;

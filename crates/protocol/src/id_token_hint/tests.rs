@@ -19,7 +19,13 @@ fn sign(key: &SigningKey, typ: Option<&str>, claims: &Value) -> String {
 }
 
 fn read(token: &str, key: &SigningKey) -> IdTokenHint {
-    IdTokenHint::read(Some(token), ISSUER, |kid| (kid == key.kid()).then_some(key.public()))
+    IdTokenHint::read(Some(token), ISSUER, |kid| (kid == key.kid()).then_some(key.public()), open)
+}
+
+/// Only what was sealed for this very token opens.
+fn open(purpose: &str, sealed: &str) -> Option<Veiled> {
+    let is_whole = purpose == "id token of rp about alice" && sealed == "good";
+    is_whole.then(|| Veiled { user: UserId::trusted("u-1"), sid: Some(Sid::trusted("s9")), gid: None })
 }
 
 fn claims() -> Value {
@@ -35,6 +41,7 @@ fn an_id_token_of_ours_names_user_session_and_client_though_it_has_expired() {
             sub: UserId::trusted("alice"),
             sid: sid.map(Sid::trusted),
             aud: ClientId::trusted("rp"),
+            pairwise_sub: None,
         }))
     };
     for typ in [Some("JWT"), None] {
@@ -61,6 +68,8 @@ fn everything_else_names_nobody() {
         // OpenID Connect Core 2: required in every ID token.
         ("aud", Value::Null),
         ("aud", json!(["rp", "other"])),
+        // RFC 8725 3.12: a signed answer of UserInfo has none.
+        ("exp", Value::Null),
     ] {
         let mut claims = claims();
         claims[name] = value.clone();
@@ -68,5 +77,45 @@ fn everything_else_names_nobody() {
         assert_eq!(read(&token), IdTokenHint::Unverifiable, "{name} {value}");
     }
     assert_eq!(read("no.jwt"), IdTokenHint::Unverifiable);
-    assert_eq!(IdTokenHint::read(None, ISSUER, |_| None), IdTokenHint::Absent);
+    assert_eq!(IdTokenHint::read(None, ISSUER, |_| None, open), IdTokenHint::Absent);
+}
+
+#[test]
+fn a_pairwise_hint_names_the_user_whom_it_seals_and_serves_its_own_sector_alone() {
+    use crate::client::Client;
+    use crate::token::fixture;
+    use symbolon_crypto::digest::HmacKey;
+
+    let (key, pairwise_key) = (key("k1"), HmacKey::new(&[1; 32]));
+    let mut claims = claims();
+    claims["pairwise_ref"] = json!("good");
+    let hint = read(&sign(&key, Some("JWT"), &claims), &key);
+    let named = hint.claims().unwrap();
+    assert_eq!((named.sub.as_str(), named.sid.as_ref().map(Sid::as_str)), ("u-1", Some("s9")));
+    assert_eq!(named.pairwise_sub.as_ref().map(UserId::as_str), Some("alice"));
+    for (name, value) in [("pairwise_ref", "bad"), ("sub", "bob"), ("aud", "other")] {
+        let mut moved = claims.clone();
+        moved[name] = json!(value);
+        assert_eq!(read(&sign(&key, Some("JWT"), &moved), &key), IdTokenHint::Unverifiable, "{name}");
+    }
+    let client = |sector: &str| Client { sector: Some(sector.to_owned()), ..fixture::client("other") };
+    let (a, b) = (client("a.example"), client("b.example"));
+    let [a, b] = [&a, &b].map(|client| Pairwise::of(&pairwise_key, client));
+    let told = |pairwise: Option<Pairwise<'_>>| {
+        let sub = UserId::trusted("u-1");
+        let pairwise_sub = pairwise.map(|pairwise| pairwise.sub(&sub));
+        IdTokenHint::IdToken(Box::new(IdTokenHintClaims {
+            sub,
+            sid: None,
+            aud: ClientId::trusted("rp"),
+            pairwise_sub,
+        }))
+    };
+    for (hinted, asking, serves) in
+        [(a, a, true), (a, b, false), (a, None, false), (None, a, false), (None, None, true)]
+    {
+        let taken = told(hinted).told_to(&ClientId::trusted("other"), asking);
+        assert_eq!(taken.claims().is_some(), serves);
+        assert!(told(hinted).told_to(&ClientId::trusted("rp"), asking).claims().is_some(), "its own");
+    }
 }

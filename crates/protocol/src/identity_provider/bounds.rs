@@ -82,8 +82,11 @@ pub fn check_room(known: usize) -> Result<(), String> {
     }
 }
 
-/// OpenID Connect Discovery 3: https, without query and fragment.
-fn check_issuer(issuer: &str, may_be_plain: bool) -> Result<(), String> {
+/// Checks an issuer identifier (OpenID Connect Discovery 3): https, without query and fragment.
+///
+/// # Errors
+/// What is wrong, beginning with `issuer`.
+pub(crate) fn check_issuer(issuer: &str, may_be_plain: bool) -> Result<(), String> {
     let refused = |why: &str| Err(format!("issuer {:?} {why}", shortened(issuer)));
     let Ok(url) = Url::parse(issuer) else {
         return refused(

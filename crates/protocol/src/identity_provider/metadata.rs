@@ -132,6 +132,27 @@ impl Metadata {
     }
 }
 
+/// What is used of the metadata of an issuer that only signs, and has none of the endpoints by which people sign in.
+#[derive(Deserialize)]
+struct KeysMember {
+    issuer: String,
+    jwks_uri: String,
+}
+
+/// Where an issuer's keys are, by its metadata.
+///
+/// # Errors
+/// [`MetadataError`]
+pub fn keys_address(json: &[u8], issuer: &str) -> Result<Url, MetadataError> {
+    let members: KeysMember =
+        serde_json::from_slice(json).map_err(|error| MetadataError::Malformed(error.to_string()))?;
+    // Discovery 4.3, as in `Metadata::parse`.
+    if members.issuer != issuer {
+        return Err(MetadataError::OtherIssuer(members.issuer.chars().take(200).collect()));
+    }
+    endpoint("jwks_uri", &members.jwks_uri)
+}
+
 /// Core 9: `client_secret_basic` if nothing else is said.
 fn client_proof(methods: Option<&[String]>) -> ClientProof {
     let has = |wanted: &str| methods.is_some_and(|methods| methods.iter().any(|own| own == wanted));

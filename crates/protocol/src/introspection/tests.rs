@@ -37,6 +37,16 @@ fn an_active_access_token_shows_the_members_of_rfc_7662_section_2_2() {
 }
 
 #[test]
+fn a_bound_token_shows_its_key_by_rfc_9449_section_6_2() {
+    let app = client("app");
+    let mut token = access_token("app", "openid");
+    assert!(body(of_access_token(&inquiry(&app), &token, None)).get("cnf").is_none());
+    token.cnf.jkt = Some("jkt".into());
+    let body = body(of_access_token(&inquiry(&app), &token, None));
+    assert_eq!((&body["token_type"], &body["cnf"]), (&json!("DPoP"), &json!({ "jkt": "jkt" })));
+}
+
+#[test]
 fn the_roles_of_a_token_are_shown_even_if_there_are_none() {
     let app = client("app");
     let mut token = access_token("app", "openid roles");
@@ -147,4 +157,40 @@ fn definitions_add_members_to_an_active_answer_and_replace_them() {
         (&active["active"], &active["team"], &active["roles"]),
         (&json!(true), &json!("dev"), &json!("none"))
     );
+}
+
+/// RFC 9701 5.
+#[test]
+fn an_answer_as_a_jwt_has_the_plain_one_as_a_claim_and_no_sub_and_exp_beside_it() {
+    let app = client("app");
+    let token = access_token("app", "openid");
+    let plain = of_access_token(&inquiry(&app), &token, None).unwrap().to_json();
+    for answer in [plain, INACTIVE.to_json()] {
+        let claims: Value =
+            serde_json::from_slice(&signed_claims(URL, &app.client_id, NOW, &answer)).unwrap();
+        let expected = json!({
+            "iss": URL, "aud": "app", "iat": NOW.seconds(),
+            "token_introspection": serde_json::from_slice::<Value>(&answer).unwrap(),
+        });
+        assert_eq!(claims, expected);
+    }
+}
+
+/// RFC 9701 4.
+#[test]
+fn only_who_names_the_media_type_gets_a_jwt() {
+    for (accept, is_asked) in [
+        ("application/token-introspection+jwt", true),
+        ("Application/Token-Introspection+JWT", true),
+        ("application/json;q=0.5, application/token-introspection+jwt ; q=0.9", true),
+        ("application/token-introspection+jwt;q=0", false),
+        ("application/token-introspection+jwt; Q=0.000", false),
+        ("application/json", false),
+        ("application/jwt", false),
+        ("application/token-introspection+jwts", false),
+        ("*/*", false),
+        ("", false),
+    ] {
+        assert_eq!(accepts_jwt(accept), is_asked, "{accept}");
+    }
 }

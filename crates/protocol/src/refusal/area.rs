@@ -17,13 +17,17 @@ pub enum Area {
     Exchange,
     /// A presented access token: at UserInfo, introspection, revocation and token exchange.
     Token,
+    /// A proof of possession: at the token endpoint and UserInfo (RFC 9449).
+    Dpop,
     /// The logout endpoint (OpenID Connect RP-Initiated Logout 1.0).
     Logout,
+    /// Registration of clients by themselves (RFC 7591, RFC 7592).
+    Registration,
 }
 
 impl Area {
     /// Every area, in the order of the reference.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Request,
         Self::Client,
         Self::Authorization,
@@ -31,7 +35,9 @@ impl Area {
         Self::Grant,
         Self::Exchange,
         Self::Token,
+        Self::Dpop,
         Self::Logout,
+        Self::Registration,
     ];
 
     /// The heading in the reference.
@@ -44,7 +50,9 @@ impl Area {
             Self::Grant => "Token requests",
             Self::Exchange => "Token exchange",
             Self::Token => "A presented access token",
+            Self::Dpop => "DPoP proofs",
             Self::Logout => "Logout",
+            Self::Registration => "Registration of clients by themselves",
         }
     }
 }

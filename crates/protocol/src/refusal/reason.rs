@@ -97,8 +97,17 @@ reasons! {
         ClientUnknown "client_unknown"
             "No client is registered under the `client_id` that was sent."
             "Compare it with `symbolon client list`, also for upper and lower case; look whether the request went to the right issuer; register the client with `symbolon client create`.";
+        ClientIdUrlRefused "client_id_url_refused"
+            "The `client_id` is a URL that names no client here: it is not the address of a metadata document in its normal form, or its host is not allowed."
+            "Add the host to the issuer's `client_id_metadata_documents`, or, if the URL is malformed, have the application's maker correct it; an administrator may also register the URL as a client.";
+        ClientDocumentUnreachable "client_document_unreachable"
+            "The metadata document at the `client_id` could not be fetched."
+            "Open the address from the provider's host: it must answer 200 with at most 5 KiB, by https, within five seconds and without a redirect. An address in a private network needs `outbound.allow_private`. It is asked again after half a minute.";
+        ClientDocumentInvalid "client_document_invalid"
+            "The metadata document at the `client_id` describes no client that may be here."
+            "Have the application's maker correct what the explanation names: the document's `client_id` must be its address character for character, it must have no secret, and its redirect URIs must be at its own origin or on the person's device. It is read again after half a minute.";
         ClientNotNamed "client_not_named"
-            "The request names no client: it has neither an `Authorization` header nor a usable `client_id`."
+            "The request names no client: it has neither an `Authorization` header nor a usable `client_id`, beside which an assertion of another issuer must stand."
             "Send the client's credentials by HTTP Basic, or `client_id` (and `client_secret`) in the form.";
         ClientSecretWrong "client_secret_wrong"
             "The client secret is not one of the client's, or its time is over."
@@ -125,28 +134,28 @@ reasons! {
             "`client_assertion` and `client_assertion_type` do not belong together."
             "Send both, the type being `urn:ietf:params:oauth:client-assertion-type:jwt-bearer`.";
         AssertionKeyUnknown "assertion_key_unknown"
-            "No registered key of the client has the `kid` and algorithm of the assertion."
-            "Register the client's present public keys in `jwks`, or sign with one that is registered.";
+            "No key of the client, or of the trusted issuer that made the assertion, has its `kid` and algorithm."
+            "Register the client's present public keys in `jwks`, or publish them at its `jwks_uri`, which is read again once a minute at most.";
         AssertionAlgorithmOther "assertion_algorithm_other"
-            "The assertion is signed with another algorithm than the registered `token_endpoint_auth_signing_alg`."
-            "Sign with the registered algorithm, or register the one that the client uses.";
+            "The assertion is signed with another algorithm than the registered `token_endpoint_auth_signing_alg`, or with one that the client's `profile` does not allow."
+            "Sign with the registered algorithm, or register the one that the client uses. Profiles of FAPI 2.0 allow PS256, ES256 and EdDSA.";
         AssertionSignatureWrong "assertion_signature_wrong"
-            "No registered key of the client verifies the signature of the assertion."
+            "No key of the client, or of the trusted issuer that made the assertion, verifies its signature."
             "Register the public half of the key that signs; look whether the client's key was replaced.";
         AssertionTypWrong "assertion_typ_wrong"
             "The header `typ` of the assertion is for another kind of JWT."
-            "Leave `typ` out, or send `JWT` or `client-authentication+jwt`.";
+            "Leave `typ` out, or send `JWT` or `client-authentication+jwt`. A trusted issuer may send `at+jwt` too.";
         AssertionSubjectWrong "assertion_subject_wrong"
             "`iss` and `sub` of the assertion are not both the `client_id`."
             "Set both claims to the `client_id`.";
         AssertionAudienceWrong "assertion_audience_wrong"
             "The `aud` of the assertion is not this issuer alone."
-            "Set `aud` to the issuer's URL, exactly as discovery has it; a list may have this one member only.";
+            "Set `aud` to the issuer's URL, exactly as discovery has it; a list may have this one member only. For a trusted issuer its `audience` is accepted too.";
         AssertionExpired "assertion_expired"
             "The assertion has expired, or was issued more than five minutes ago."
             "Make a new assertion for each request, and set the client's clock.";
         AssertionLivesTooLong "assertion_lives_too_long"
-            "The assertion has no `iat`, and its `exp` is more than five minutes ahead."
+            "`exp` of the assertion is too far ahead: more than five minutes where it has no `iat`; if another issuer made it, more than 24 hours (ten minutes for the JWT bearer grant)."
             "Add `iat`, or let the assertion expire within five minutes.";
         AssertionNotYetValid "assertion_not_yet_valid"
             "`nbf` or `iat` of the assertion is in the future."
@@ -157,6 +166,33 @@ reasons! {
         AssertionReplayed "assertion_replayed"
             "The assertion was used before."
             "Make a new assertion with its own `jti` for each request, also when a request is repeated.";
+        ClientKeysUnreachable "client_keys_unreachable"
+            "The keys at the client's `jwks_uri` could not be fetched, and none are known that were fetched lately."
+            "Open the address from the provider's host: it must answer 200 with a JSON Web Key Set of 64 KiB and 32 keys at most, by https, within five seconds and without a redirect. An address in a private network needs `outbound.allow_private`. It is asked again after half a minute.";
+        AssertionIssuerUntrusted "assertion_issuer_untrusted"
+            "`iss` of the assertion is not the client, and not an issuer that is trusted for this and that the client names."
+            "List the issuer in the setting `trusted_issuers`, with this use in `for`, and in the client's `assertion_issuers`; each exactly as `iss` has it.";
+        AssertionConditionUnmet "assertion_condition_unmet"
+            "`sub` or another claim of the assertion is not what the client's `assertion_issuers` ask for."
+            "Compare what the workload's token has with the client's `assertion_issuers`: it may be another workload, or another branch or environment of the same.";
+        TrustedIssuerKeysUnreachable "trusted_issuer_keys_unreachable"
+            "The keys of the trusted issuer that made the assertion could not be fetched, and none are known that were fetched lately."
+            "Open its `/.well-known/openid-configuration` and the `jwks_uri` in it, or the `jwks_uri` of the setting `trusted_issuers`, from the provider's host: both must answer 200 without a redirect, within five seconds, and without credentials. An address in a private network needs `outbound.allow_private`. It is asked again after half a minute.";
+        AssertionSubjectUnknown "assertion_subject_unknown"
+            "The `sub` of the assertion names no user here, or one who may not sign in."
+            "Connect the person with the identity provider that has the same issuer, or, if that issuer names people by the ids that they have here, set `subject` to `user_id` in `trusted_issuers`.";
+        ClientCertificateMissing "client_certificate_missing"
+            "The client authenticates by its TLS certificate, or gets only tokens that are bound to it, and no certificate came with the request."
+            "Let the client present its certificate. If it does, look whether it arrives: `tls.client_certificate_header` is the header that the proxy sets, and the proxy is one of `trusted_proxies`; without a proxy `tls.client_certificates` is on.";
+        ClientCertificateUnreadable "client_certificate_unreadable"
+            "The header with the client's TLS certificate is not one certificate, or what came is no certificate."
+            "Let the proxy set the header once, with the certificate by RFC 9440 or as PEM that is percent-encoded, such as nginx's `$ssl_client_escaped_cert`.";
+        ClientCertificateUntrusted "client_certificate_untrusted"
+            "The client's TLS certificate is not of an authority in `tls.client_ca_file`, has expired, or is not for clients; or certificates arrive without a proxy, and there is no such file."
+            "Name the authorities of clients in `tls.client_ca_file`, or give the client a new certificate. A client with a certificate of its own making registers `self_signed_tls_client_auth`.";
+        ClientCertificateOther "client_certificate_other"
+            "The client's TLS certificate is not the one that it registered: it has another subject, or another key."
+            "Correct the client's `tls_client_auth_...`, or register the key of its new certificate in `jwks`. A distinguished name begins with its last part, as RFC 4514 has it.";
         PublicClientRefused "public_client_refused"
             "A public client asked for something that only confidential clients may do."
             "Register the client with a secret or a key if it can keep one.";
@@ -178,17 +214,62 @@ reasons! {
             "`state` has more than 4 KiB as an address has it."
             "Keep what `state` stands for at the client, and send a short key to it.";
         ResponseModeUnsupported "response_mode_unsupported"
-            "`response_mode` is not `query`, `fragment` or `form_post`."
-            "Send one of the three, or leave it out.";
+            "`response_mode` is none of `query`, `fragment`, `form_post`, the same with `.jwt`, and `jwt`."
+            "Send one of them, or leave it out.";
+        ResponseModeShowsTokens "response_mode_shows_tokens"
+            "`response_mode=query` or `query.jwt` was asked for together with a `response_type` that returns tokens, which must not stand in a query."
+            "Leave `response_mode` out, or send `fragment` or `form_post`.";
         ResponseModeNeedsHttp "response_mode_needs_http"
             "`form_post` was asked for, and the redirect URI is not one of http or https."
             "Leave `response_mode` out: an application's own scheme cannot receive a form.";
         RequestParameterUnsupported "request_parameter_unsupported"
-            "The request uses `request`, `request_uri` or `registration`, which are not supported."
-            "Send the parameters themselves; switch request objects off at the client.";
+            "The request uses `registration`, or a `request_uri` that is not one of a pushed request; or a `request_uri` was pushed."
+            "Send the parameters themselves, push them (RFC 9126), or sign them as a request object (`request`).";
+        PushedRequestUnknown "pushed_request_unknown"
+            "The `request_uri` names no pushed request of this client: it was used already, its time is over, or it is another client's."
+            "Push the request anew for each sign-in, and send the person on within a minute. If it lasts, compare the `client_id` of both requests.";
+        PushedRequestMissing "pushed_request_missing"
+            "The client or the issuer takes only pushed requests, and this one came with its parameters in the address."
+            "Switch pushed authorization requests (PAR) on at the client, or `require_pushed_authorization_requests` off.";
         ResponseTypeUnsupported "response_type_unsupported"
-            "`response_type` is not `code`."
+            "`response_type` is none of `code`, `id_token`, `id_token token`, `code id_token`, `code token` and `code id_token token`."
             "Configure the client for the authorization code flow: `response_type=code`.";
+        ResponseTypeNotRegistered "response_type_not_registered"
+            "The client is not registered for this `response_type`: `code` needs the grant type `authorization_code`, and every other type must be named."
+            "Send `response_type=code`, or add the type to the client's `response_types`, and what it needs to its `grant_types`.";
+        NonceMissing "nonce_missing"
+            "`response_type` has `id_token`, and the request has no `nonce`."
+            "Send a new random `nonce` with each request, and compare it with that of the ID token.";
+        ScopeLacksOpenid "scope_lacks_openid"
+            "`response_type` has `id_token`, and `openid` is not among the scopes."
+            "Add `openid` to `scope`, and to the client's registered scope.";
+        RequestObjectMissing "request_object_missing"
+            "The client must send its requests as signed request objects, and this one has no `request`."
+            "Let the client sign its requests (RFC 9101), or take `require_signed_request_object` away from it.";
+        RequestObjectMalformed "request_object_malformed"
+            "`request` is no signed JWT whose claims are an object, or it has `request` or `request_uri` in it. Unsigned and encrypted ones are not taken."
+            "Sign the object by a key of the client's `jwks`, with RS256, PS256, ES256 or EdDSA.";
+        RequestObjectTypWrong "request_object_typ_wrong"
+            "The `typ` of the request object is that of another kind of token."
+            "Set `typ` to `oauth-authz-req+jwt`, or leave it out.";
+        RequestObjectAlgorithmOther "request_object_algorithm_other"
+            "The request object is signed by another algorithm than `request_object_signing_alg` of the client, or by one that the client's `profile` does not allow."
+            "Sign with the registered algorithm, or change the client's `request_object_signing_alg`. Profiles of FAPI 2.0 allow PS256, ES256 and EdDSA.";
+        RequestObjectNotSigned "request_object_not_signed"
+            "No key in the client's `jwks` fits the request object, or none verifies its signature."
+            "Register the public key, with the `kid` that the header has.";
+        RequestObjectOfOther "request_object_of_other"
+            "`client_id` or `iss` of the request object is not the client, or its `sub` is."
+            "Set both to the client's id, and leave `sub` out.";
+        RequestObjectAudienceWrong "request_object_audience_wrong"
+            "`aud` of the request object does not name the issuer."
+            "Set `aud` to the `issuer` of discovery.";
+        RequestObjectExpired "request_object_expired"
+            "The request object has ended, or it has no `exp` and its client must send one."
+            "Make a new one for each request; set the client's clock.";
+        RequestObjectTimeWrong "request_object_time_wrong"
+            "`nbf` of the request object is in the future; or the client must send `nbf`, not older than an hour, and it is missing, older, or more than an hour before `exp`."
+            "Set `nbf` to the present time and `exp` a few minutes later; set the client's clock.";
         PromptInvalid "prompt_invalid"
             "`prompt` has a value that is not supported, or `none` together with another."
             "Send `none` alone, or any of `login`, `consent` and `select_account`.";
@@ -198,6 +279,9 @@ reasons! {
         NonceTooLong "nonce_too_long"
             "`nonce` has more than 2 KiB."
             "Send a short random text.";
+        ClaimsMalformed "claims_malformed"
+            "`claims` is no JSON object with requests for claims in `userinfo` and `id_token`, asks for two users by `sub`, or has more than 4 KiB."
+            "Send an object as OpenID Connect Core 5.5 has it, encoded once for the address.";
         ScopeMalformed "scope_malformed"
             "`scope` has characters that a scope cannot have, or more than 2 KiB."
             "Separate the names by one space each; quotation marks, backslashes and characters beyond ASCII are not allowed.";
@@ -219,6 +303,9 @@ reasons! {
         PkceChallengeMalformed "pkce_challenge_malformed"
             "`code_challenge` is not a SHA-256 in base64url: 43 characters without padding."
             "Send BASE64URL(SHA256(code_verifier)) without `=` at its end.";
+        DpopJktMalformed "dpop_jkt_malformed"
+            "`dpop_jkt` is not a SHA-256 thumbprint of a key in base64url: 43 characters without padding."
+            "Send the thumbprint by RFC 7638 of the public key that signs the proofs.";
         ResourceMalformed "resource_malformed"
             "A `resource` or `audience` is empty, no absolute URI, or has a fragment."
             "Send absolute URIs without `#` (RFC 8707 2).";
@@ -227,7 +314,7 @@ reasons! {
             "Ask for fewer at once, or raise `token_exchange_max_targets`.";
         ResourceNotRegistered "resource_not_registered"
             "The client may not name this `resource` or `audience`."
-            "Add it to the client's `access_token_audiences`, or ask for one of those.";
+            "Add it to the client's `access_token_audiences`, or, for clients that registered themselves, to the issuer's `client_registration_resources`.";
         SessionMissing "session_missing"
             "`prompt=none` was sent, and nobody is signed in in this browser."
             "Send the person through a request without `prompt=none`. In a frame of another site, look whether the browser sends the provider's cookie there.";
@@ -235,11 +322,14 @@ reasons! {
             "`prompt=none` was sent, and of the accounts that are signed in in this browser none is in use: the one last chosen has been signed out."
             "Send the person through a request without `prompt=none`, or name the account by `id_token_hint`.";
         SessionOfOtherUser "session_of_other_user"
-            "The user that `id_token_hint` names is not signed in in this browser, and another one is."
+            "The user that `id_token_hint`, or the `sub` of `claims`, names is not signed in in this browser, and another one is."
             "Send the person through a request with `prompt=login`, or drop the old ID token.";
         SignInTooOld "sign_in_too_old"
             "`prompt=none` was sent, and `max_age` or the client's `default_max_age` asks for a newer sign-in."
             "Send the person through a request without `prompt=none`, or allow a longer `max_age`.";
+        AcrUnmet "acr_unmet"
+            "`claims` asks for an `acr` that is essential, and the person's sign-in is of none of the named classes."
+            "Name classes that discovery lists, and have the person set up what reaches them; a silent request cannot ask for more.";
         IdTokenHintUnverifiable "id_token_hint_unverifiable"
             "`id_token_hint` is not an ID token that this issuer signed with a key that it still has."
             "Send an ID token of this issuer, not an access token; drop those from before the keys were revoked.";
@@ -252,6 +342,12 @@ reasons! {
         UserRefused "user_refused"
             "The person cancelled at the login page, or did not consent."
             "Nothing is broken. Look at what the consent page asks for if it happens often.";
+        UserCodeUnknown "user_code_unknown"
+            "No device waits with the code that a person typed on the page for devices: it was mistyped, is too old, or was used."
+            "Let the person type what the device shows now. Many of these from one address may be somebody who guesses.";
+        UserCodeRateLimited "user_code_rate_limited"
+            "Too many codes that no device has were typed in this account or at this address; this one was not looked up."
+            "Wait for as long as the page says. Many of these may be somebody who guesses: `rate_limit.login.account` and `rate_limit.login.address` are the limits.";
         CodesTooMany "codes_too_many"
             "This user was issued too many authorization codes lately."
             "Look for a loop: a client that begins again at each error. `rate_limit.authorize.user` is the limit.";
@@ -360,7 +456,31 @@ reasons! {
     Grant {
         GrantTypeUnsupported "grant_type_unsupported"
             "`grant_type` is not one that this provider knows."
-            "Use `authorization_code`, `refresh_token`, `client_credentials` or token exchange.";
+            "Use `authorization_code`, `refresh_token`, `client_credentials`, a device code or token exchange.";
+        DevicePending "device_pending"
+            "Nobody has typed the device's user code and decided yet."
+            "Nothing is broken: the device asks again after `interval` seconds.";
+        DeviceSlowDown "device_slow_down"
+            "The device asked again before its interval was over. Each time lengthens the interval by five seconds, to a minute at most."
+            "Let the device wait for as many seconds between two requests as `interval` says, and five more after each `slow_down`.";
+        DeviceRefused "device_refused"
+            "The person at the page refused what the device asked for."
+            "Nothing is broken. Look at what the page asks for if it happens often.";
+        DeviceCodeExpired "device_code_expired"
+            "The device code is not known, or not any more: nobody decided within ten minutes, or the provider was restarted meanwhile."
+            "Let the device ask for new codes, and show the person the new one.";
+        DeviceCodeNotOurs "device_code_not_ours"
+            "The `device_code` does not have the form of a device code of this provider."
+            "Send `device_code` of the device authorization response unchanged, not the code that the person types.";
+        DeviceCodeOfOtherClient "device_code_of_other_client"
+            "The device code was given to another client."
+            "Send the token request with the `client_id` with which the codes were asked for.";
+        DeviceCodeUsed "device_code_used"
+            "The device code was redeemed before. Everything that was issued for it has been revoked."
+            "Let the device keep its tokens and ask for no others by the same code. If its first answer was lost, it begins again.";
+        DeviceCodeRevoked "device_code_revoked"
+            "What the person had allowed has ended before the device asked for its tokens: its session, the user or the grant."
+            "Let the person allow the device again.";
         CodeNotOurs "code_not_ours"
             "The `code` does not have the form of a code of this provider."
             "Send the parameter `code` of the redirect unchanged; look whether it was decoded twice or cut.";
@@ -388,6 +508,9 @@ reasons! {
         PkceVerifierUnexpected "pkce_verifier_unexpected"
             "`code_verifier` was sent, but the code was requested without a `code_challenge`."
             "Send both or neither. If the client did send a challenge, somebody took it off on the way.";
+        CodeKeyOther "code_key_other"
+            "The code was requested for another key than the one that the token request proved, or it proved none."
+            "Redeem the code with a DPoP proof by the key whose thumbprint was sent as `dpop_jkt`.";
         ScopeNoLongerRegistered "scope_no_longer_registered"
             "The client may have nothing of the granted scope any more."
             "Give the client its scope back, or send the person through a new authorization request.";
@@ -420,7 +543,7 @@ reasons! {
             "Name the resource in the authorization request too.";
         ResourceNoLongerRegistered "resource_no_longer_registered"
             "The client may not name any of the granted resources any more."
-            "Add them to the client's `access_token_audiences` again, or send the person through a new authorization request.";
+            "Add them to the client's `access_token_audiences` or the issuer's `client_registration_resources` again, or send the person through a new authorization request.";
     }
     Exchange {
         ExchangeOff "exchange_off"
@@ -447,6 +570,9 @@ reasons! {
         ActorChainTooLong "actor_chain_too_long"
             "More than 16 parties act for one another in this token."
             "Exchange the first token instead of the result of the result.";
+        SubjectOfOtherSector "subject_of_other_sector"
+            "The token's client and the one that exchanges it know the user by different subjects."
+            "Give both clients `subject_type=pairwise` and one sector, or public subjects.";
         ActorNotAllowed "actor_not_allowed"
             "The subject token's `may_act` names another party."
             "Exchange it by the party that it names.";
@@ -500,6 +626,65 @@ reasons! {
         TokenClientUnknown "token_client_unknown"
             "The client that the token was issued to does not exist any more."
             "Register the client again, and get a new token.";
+        TokenIsBound "token_is_bound"
+            "The access token is bound to a key, and came as a bearer token without a proof of that key."
+            "Send `Authorization: DPoP`, the token and a DPoP proof. If the client did, somebody else has its token.";
+        TokenNotBound "token_not_bound"
+            "The access token is bound to no key, and came by the scheme `DPoP`."
+            "Send it as `Authorization: Bearer`, or ask for a token with a DPoP proof.";
+        TokenKeyOther "token_key_other"
+            "The proof is by another key than the one to which the access token is bound."
+            "Sign the proof with the key for which the token was issued.";
+        TokenCertificateMissing "token_certificate_missing"
+            "The access token is bound to a TLS certificate, and came without one."
+            "Call UserInfo with the certificate with which the token was asked for, at the address of `mtls_endpoint_aliases` if discovery has it. If the client did, see `client_certificate_missing`; else somebody else has its token.";
+        TokenCertificateOther "token_certificate_other"
+            "The access token is bound to another TLS certificate than the one that came with it."
+            "Use the certificate with which the token was asked for, or get a new token with the new one.";
+    }
+    Dpop {
+        DpopProofMissing "dpop_proof_missing"
+            "The request has no `DPoP` header, and the client or the access token needs a proof."
+            "Send a DPoP proof with the request. A client that cannot has `dpop_bound_access_tokens` set to false.";
+        DpopProofMalformed "dpop_proof_malformed"
+            "The `DPoP` header is not one signed JWT with the claims `jti`, `htm`, `htu` and `iat`, by an algorithm that discovery lists and the client's `profile` allows."
+            "Send one header with one JWS in compact form; `iat` is a number of seconds.";
+        DpopProofTypWrong "dpop_proof_typ_wrong"
+            "The header `typ` of the proof is not `dpop+jwt`."
+            "Set `typ` to `dpop+jwt`.";
+        DpopProofKeyInvalid "dpop_proof_key_invalid"
+            "The header `jwk` of the proof is missing, is no public key that fits `alg`, or has private members."
+            "Put the public key alone into the header: RSA of 2048 bits or more, P-256 or Ed25519.";
+        DpopProofSignatureWrong "dpop_proof_signature_wrong"
+            "The proof is not signed by the key in its header."
+            "Sign with the private half of `jwk`. A signature by ES256 is `r` and `s` of 32 bytes each, not DER.";
+        DpopProofMethodOther "dpop_proof_method_other"
+            "`htm` of the proof is not the method of the request."
+            "Set `htm` to the method in upper case, such as `POST`.";
+        DpopProofUriOther "dpop_proof_uri_other"
+            "`htu` of the proof is not the URL of the endpoint."
+            "Set `htu` to the endpoint's URL as discovery has it. Behind a proxy the public URL counts, not the inner one.";
+        DpopProofTimeWrong "dpop_proof_time_wrong"
+            "`iat` of the proof is more than five minutes past or in the future, or its `exp` or `nbf` does not hold."
+            "Make a new proof for each request, and set the client's clock.";
+        DpopProofJtiMissing "dpop_proof_jti_missing"
+            "The proof has no `jti` of at most 512 visible characters."
+            "Add a `jti`, a new one for each proof.";
+        DpopProofTokenOther "dpop_proof_token_other"
+            "`ath` of the proof is not the SHA-256 of the access token that came with it."
+            "Set `ath` to BASE64URL(SHA256(access token)) without `=` at its end.";
+        DpopProofReplayed "dpop_proof_replayed"
+            "The proof was used before."
+            "Make a new proof with its own `jti` for each request, also when a request is repeated.";
+        DpopJktOther "dpop_jkt_other"
+            "`dpop_jkt` of a pushed request names another key than the DPoP proof that came with it has."
+            "Leave `dpop_jkt` out where a proof is sent, or make both of the same key.";
+        DpopNonceMissing "dpop_nonce_missing"
+            "The client's proofs must have a nonce of the provider, and this one has none."
+            "Nothing is broken if it happens once: the client repeats the request with the nonce of the header `DPoP-Nonce`. A client that cannot has the setting `dpop_nonce` set to `off`.";
+        DpopNonceWrong "dpop_nonce_wrong"
+            "The nonce of the proof is too old, or not one of this issuer."
+            "Send the nonce of the latest `DPoP-Nonce` header of this issuer.";
     }
     Logout {
         ClientIdNotOfHint "client_id_not_of_hint"
@@ -511,6 +696,23 @@ reasons! {
         PostLogoutClientUnknown "post_logout_client_unknown"
             "A `post_logout_redirect_uri` was sent, and neither `id_token_hint` nor `client_id` names a registered client that it could belong to."
             "Send the ID token as `id_token_hint`, or `client_id`.";
+    }
+    Registration {
+        ClientRegistrationOff "client_registration_off"
+            "An application tried to register itself as a client, or to manage its registration, and the issuer lets none do that."
+            "Set the issuer's `client_registration` to `initial_access_token` or `open`, or register the client with `symbolon client create`.";
+        InitialAccessTokenWrong "initial_access_token_wrong"
+            "The initial access token is not one of this issuer's, has expired, is used up, or was made before `client_registration_tokens_from`."
+            "Make another with `POST /api/admin/initial-access-tokens`, and send it as `Authorization: Bearer`.";
+        RegistrationAccessTokenWrong "registration_access_token_wrong"
+            "The registration access token is not that of the client in the path, or there is no such client."
+            "Send the token that the registration answered with; if it is lost, an administrator changes the client, or the application registers anew.";
+        SoftwareStatementUnapproved "software_statement_unapproved"
+            "The registration has a `software_statement`, and no issuer of such statements is trusted."
+            "Register without it: its members can be sent themselves.";
+        ClientsTooMany "clients_too_many"
+            "The issuer has as many clients as `client_registration_most_clients` lets registrations make."
+            "Delete clients that nobody uses, lower `client_registration_unused_days`, or raise the bound.";
     }
 }
 
@@ -529,8 +731,12 @@ impl Reason {
                 | Self::SecondFactorWrong
                 | Self::EmailCodeWrong
                 | Self::EmailCodeExpired
+                | Self::DevicePending
+                | Self::DeviceSlowDown
+                | Self::DeviceRefused
                 | Self::TokenExpired
                 | Self::TokenMissing
+                | Self::DpopNonceMissing
                 | Self::SignInFormExpired
                 | Self::PageFormExpired
         )
@@ -539,7 +745,16 @@ impl Reason {
     /// Whether the client that the refusal names may not be registered: the request was refused before its client was
     /// looked up.
     pub const fn names_anybody(self) -> bool {
-        matches!(self, Self::ClientUnknown | Self::ClientAuthenticatedTwice | Self::ClientIdContradicts)
+        matches!(
+            self,
+            Self::ClientUnknown
+                | Self::ClientIdUrlRefused
+                | Self::ClientDocumentUnreachable
+                | Self::ClientDocumentInvalid
+                | Self::ClientAuthenticatedTwice
+                | Self::ClientIdContradicts
+                | Self::RegistrationAccessTokenWrong
+        )
     }
 
     /// The reason of a name.

@@ -1,7 +1,8 @@
 //! Authentication context classes (`acr`, OpenID Connect Core 2): what a sign-in proved, in one word.
 //!
 //! A class follows from the session's `amr`, so nothing is kept for it. A request asks for classes by `acr_values` (Core
-//! 3.1.2.1), a client by `default_acr_values` (OpenID Connect Registration 2). Both are voluntary: whoever has nothing that
+//! 3.1.2.1), a client by `default_acr_values` (OpenID Connect Registration 2). Both are voluntary, and so is the claim `acr` in
+//! the parameter `claims` unless it is essential there (Core 5.5.1.1): whoever has nothing that
 //! would satisfy them gets the code all the same, and `acr` says what was proven. Only the setting `second_factor` makes a second factor
 //! of it that must be.
 
@@ -74,8 +75,13 @@ pub struct RequestedAcr([Option<Acr>; Acr::ALL.len()]);
 impl RequestedAcr {
     /// Reads `acr_values`: values separated by spaces. Unknown ones are ignored: they are voluntary (Core 5.5.1.1).
     pub fn parse(values: &str) -> Self {
+        Self::of(values.split(' '))
+    }
+
+    /// The classes among some values. Unknown ones are ignored.
+    pub fn of<'a>(values: impl Iterator<Item = &'a str>) -> Self {
         let mut asked = Self::default();
-        values.split(' ').filter_map(Acr::parse).for_each(|class| asked.add(class));
+        values.filter_map(Acr::parse).for_each(|class| asked.add(class));
         asked
     }
 

@@ -9,12 +9,14 @@ use symbolon_crypto::random::Random;
 
 use super::Context;
 use super::claim::{Actor, Audience, MayAct, OneOrMany, amr, names, numeric_date};
+use super::confirmation::Confirmation;
 use crate::claim_definition::DefinedClaims;
 use crate::entitlement::Entitlements;
 use crate::grant::{GrantId, Lineage, Slot};
 use crate::id::{ClientId, IssuerId, Jti, Sid, UserId};
 use crate::id_text::IdText;
 use crate::json::Object;
+use crate::pairwise::{self, Veiled};
 use crate::scope::{ROLES, Scope};
 use crate::session::Amr;
 use crate::time::Timestamp;
@@ -49,8 +51,14 @@ pub fn client_subject(client: &ClientId) -> SmolStr {
 pub struct AccessToken {
     /// The issuer's URL.
     pub iss: String,
-    /// The user, or `client:<client_id>`.
+    /// The user as the client knows them, or `client:<client_id>`.
     pub sub: SmolStr,
+    /// The user's id, where `sub` is pairwise (OpenID Connect Core 8.1). The token has it sealed, together with grant and session.
+    #[serde(skip)]
+    pub account: Option<UserId>,
+    /// The sealed [`Veiled`].
+    #[serde(default)]
+    pub pairwise_ref: Option<String>,
     /// The audience.
     pub aud: Audience,
     /// The client that it was issued to.
@@ -100,6 +108,9 @@ pub struct AccessToken {
     /// Who may act for the subject (RFC 8693 4.4).
     #[serde(default)]
     pub may_act: Option<MayAct>,
+    /// To what it is bound (RFC 9449 6.1, RFC 8705 3.1).
+    #[serde(default, deserialize_with = "Confirmation::deserialize_claim")]
+    pub cnf: Confirmation,
     /// The requested resources (RFC 8707).
     #[serde(default)]
     pub resource: OneOrMany,
@@ -176,6 +187,8 @@ impl AccessToken {
         Self {
             iss: String::new(),
             sub,
+            account: None,
+            pairwise_ref: None,
             aud: Audience::default(),
             client_id,
             scope,
@@ -193,6 +206,7 @@ impl AccessToken {
             gat: None,
             act: None,
             may_act: None,
+            cnf: Confirmation::default(),
             resource: OneOrMany::default(),
             roles: None,
             defined: DefinedClaims::default(),
@@ -202,8 +216,10 @@ impl AccessToken {
     /// A token issued now to the context's client, for the issuer and the client's own audiences. Its lineage
     /// consists of its `slot` only. Boxed, because it is half a kilobyte.
     pub(super) fn new(context: &Context<'_>, slot: Slot, sub: SmolStr, scope: Scope) -> Box<Self> {
-        let Context { issuer, client, now, random, .. } = *context;
+        let Context { issuer, client, now, random, jkt, x5t_s256, .. } = *context;
         let iat = now.seconds();
+        // By the slot of a user's tombstones clients could compare users.
+        let slot = if context.pairwise().is_some() { Slot::of(&issuer.id, &sub) } else { slot };
         let own = client.access_token_audiences.iter().map(String::as_str);
         Box::new(Self {
             iss: issuer.url.clone(),
@@ -212,11 +228,36 @@ impl AccessToken {
             exp: iat.saturating_add(context.lifetimes().access_token.as_secs()),
             jti: draw_jti(slot, random),
             auth_time: None,
+            cnf: Confirmation { jkt: jkt.map(SmolStr::new), x5t_s256: x5t_s256.map(SmolStr::new) },
             ..Self::about(sub, client.client_id.clone(), scope)
         })
     }
 
-    /// The JWS payload.
+    /// A token about a user, by the name by which the context's client knows them (OpenID Connect Core 8).
+    pub(super) fn of_user(context: &Context<'_>, slot: Slot, user: &UserId, scope: Scope) -> Box<Self> {
+        match context.pairwise() {
+            None => Self::new(context, slot, user.as_str().into(), scope),
+            Some(pairwise) => {
+                let mut own = Self::new(context, slot, pairwise.sub(user).as_str().into(), scope);
+                own.account = Some(user.clone());
+                own
+            }
+        }
+    }
+
+    /// What the token must seal before it is signed: user, session and grant, where the subject is pairwise.
+    pub fn veiled(&self) -> Option<Veiled> {
+        let user = self.account.clone()?;
+        Some(Veiled { user, sid: self.sid.clone(), gid: self.gid })
+    }
+
+    /// Sets what was sealed in a token whose signature was verified.
+    pub fn unveil(&mut self, veiled: Veiled) {
+        let Veiled { user, sid, gid } = veiled;
+        (self.account, self.sid, self.gid, self.pairwise_ref) = (Some(user), sid, gid, None);
+    }
+
+    /// The JWS payload. Where the subject is pairwise, session and grant are in the sealed claim alone.
     pub fn to_json(&self) -> Vec<u8> {
         let mut json = Object::with_capacity(768);
         json.text("iss", &self.iss);
@@ -231,8 +272,11 @@ impl AccessToken {
         json.optional_number("auth_time", self.auth_time);
         json.optional_text("acr", self.acr.as_deref());
         amr::write(self.amr, &mut json);
-        json.optional_text("gid", self.gid.map(|grant| grant.text()).as_ref().map(IdText::as_str));
-        json.optional_text("sid", self.sid.as_ref().map(Sid::as_str));
+        if self.account.is_none() {
+            json.optional_text("gid", self.gid.map(|grant| grant.text()).as_ref().map(IdText::as_str));
+            json.optional_text("sid", self.sid.as_ref().map(Sid::as_str));
+        }
+        json.optional_text(pairwise::CLAIM, self.pairwise_ref.as_deref());
         if !self.anc.is_empty() {
             json.texts("anc", self.anc.iter().map(Jti::as_str));
         }
@@ -240,6 +284,7 @@ impl AccessToken {
         json.optional_number("gat", self.gat);
         json.optional_value("act", self.act.as_ref());
         json.optional_value("may_act", self.may_act.as_ref());
+        json.optional_value("cnf", self.cnf.claim());
         if !self.resource.is_empty() {
             self.resource.write(&mut json, "resource");
         }
@@ -303,15 +348,27 @@ impl AccessToken {
 
     /// Its user; `None` if a client acts for itself.
     pub fn user(&self) -> Option<UserId> {
+        if self.account.is_some() {
+            return self.account.clone();
+        }
         if self.is_of_client() {
             return None;
         }
         UserId::parse(&self.sub).ok()
     }
 
+    /// Whether a user is the one that it is about.
+    pub fn is_about(&self, user: &UserId) -> bool {
+        match &self.account {
+            None => self.sub == user.as_str(),
+            Some(own) => own == user,
+        }
+    }
+
     /// The slot of the token's tombstones: its grant's, else its subject's.
     pub fn slot(&self, issuer: &IssuerId) -> Slot {
-        self.gid.as_ref().map_or_else(|| Slot::of(issuer, &self.sub), GrantId::slot)
+        let subject = self.account.as_ref().map_or(self.sub.as_str(), UserId::as_str);
+        self.gid.as_ref().map_or_else(|| Slot::of(issuer, subject), GrantId::slot)
     }
 
     /// When the grant was created; without a grant, when the oldest token of the lineage was issued.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use smol_str::SmolStr;
+use smol_str::{SmolStr, format_smolstr};
 
 use super::access_token::AccessToken;
 use super::id_token::{Authentication, IdToken};
@@ -13,9 +13,11 @@ use crate::code::CodeGrant;
 use crate::error::OAuthError;
 use crate::family::Family;
 use crate::grant::Lineage;
+use crate::id::Sid;
+use crate::mutual_tls::BOUND_TO_CERTIFICATE;
 use crate::pkce::{self, PkcePolicy};
 use crate::refusal::{self, Details, Reason};
-use crate::scope::{OFFLINE_ACCESS, OPENID};
+use crate::scope::{OFFLINE_ACCESS, OPENID, Scope};
 use crate::sign_in::acr::Acr;
 use crate::time::Timestamp;
 
@@ -26,6 +28,8 @@ pub struct PresentedCode<'a> {
     pub redirect_uri: Option<&'a str>,
     /// `code_verifier`.
     pub code_verifier: Option<&'a str>,
+    /// The thumbprint of the key whose possession the request proved.
+    pub thumbprint: Option<&'a str>,
 }
 
 /// Whether an authenticated client may redeem a code. Call this before the code is redeemed, so that a refusal leaves
@@ -33,7 +37,7 @@ pub struct PresentedCode<'a> {
 /// recognized even after the code has expired.
 ///
 /// # Errors
-/// `invalid_grant` for another client's code, another redirect URI, or a verifier that does not match;
+/// `invalid_grant` for another client's code, another redirect URI, another key, or a verifier that does not match;
 /// `invalid_request` without `redirect_uri`; `unauthorized_client` without the grant type; `invalid_scope` if the
 /// client may no longer have any of the scope.
 pub fn check(code: &CodeGrant, client: &Client, presented: PresentedCode<'_>) -> Result<(), OAuthError> {
@@ -61,6 +65,7 @@ pub fn check(code: &CodeGrant, client: &Client, presented: PresentedCode<'_>) ->
         return Err(redirect_uri_other(code, redirect_uri));
     }
     check_verifier(code, client, presented.code_verifier)?;
+    check_key(code, presented.thumbprint)?;
     still_allowed(&code.scope, client).map(drop)
 }
 
@@ -84,6 +89,18 @@ fn check_verifier(code: &CodeGrant, client: &Client, verifier: Option<&str>) -> 
             OAuthError::invalid_grant(Reason::PkceMissing, "public clients must use PKCE")
                 .about(Details::of("code_challenge").user(&code.user))
         })
+}
+
+/// RFC 9449 10: a code that was requested for a key is redeemed with a proof of that key, and with no other.
+fn check_key(code: &CodeGrant, thumbprint: Option<&str>) -> Result<(), OAuthError> {
+    match code.dpop_jkt.as_deref() {
+        Some(bound) if thumbprint != Some(bound) => {
+            let details = Details::of("dpop_jkt").sent(thumbprint.unwrap_or_default()).expected([bound]);
+            Err(OAuthError::invalid_grant(Reason::CodeKeyOther, "the code was requested for another key")
+                .about(details.user(&code.user)))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Everything whose end revokes a code; to be checked before the code is redeemed.
@@ -112,25 +129,8 @@ pub fn issue(context: &Context<'_>, code: &CodeGrant, session_ends: Timestamp) -
     let scope = code.scope.intersection(&context.client.scope);
     let outlives_session = refreshes && scope.contains(OFFLINE_ACCESS);
     let sid = (!outlives_session).then(|| code.sid.clone());
-
-    let mut access = AccessToken::new(context, code.grant.slot(), code.user.as_str().into(), scope.clone());
-    access.auth_time = Some(code.auth_time.seconds());
-    let acr = code.acr.or_else(|| Acr::of(code.amr));
-    access.amr = code.amr;
-    access.acr = acr.map(|acr| SmolStr::new_static(acr.as_str()));
-    access.gid = Some(code.grant);
-    access.sid.clone_from(&sid);
-
-    let authentication = Authentication {
-        user: &code.user,
-        auth_time: code.auth_time,
-        amr: code.amr,
-        acr,
-        // The ID token names the session even if the grant outlives it, so that logout finds the session.
-        sid: Some(&code.sid),
-        nonce: code.nonce.as_deref(),
-    };
-    let id = scope.contains(OPENID).then(|| Box::new(IdToken::new(context, &authentication)));
+    let access = access_token(context, code, scope.clone(), sid);
+    let id = scope.contains(OPENID).then(|| id_token(context, code));
 
     let family = refreshes.then(|| {
         let Context { client, now, .. } = *context;
@@ -150,11 +150,55 @@ pub fn issue(context: &Context<'_>, code: &CodeGrant, session_ends: Timestamp) -
             created_at: now,
             rotated_at: now,
             idle_expires_at: now + lifetimes.refresh_token_idle,
-            binding: None,
+            binding: binding(context),
             resources: code.resources.clone(),
         })
     });
     IssuePlan { access, id, family }
+}
+
+/// RFC 9449 5, RFC 8705 4: refresh tokens of public clients are bound. Those of others are bound to the client by its
+/// authentication, so that it may change its key or certificate.
+fn binding(context: &Context<'_>) -> Option<SmolStr> {
+    if !context.client.is_public() {
+        return None;
+    }
+    let of_certificate = |thumbprint: &str| format_smolstr!("{BOUND_TO_CERTIFICATE}{thumbprint}");
+    context.jkt.map(SmolStr::new).or_else(|| context.x5t_s256.map(of_certificate))
+}
+
+/// An access token for what a person authorized. It ends with the session `sid`, if there is one.
+pub(super) fn access_token(
+    context: &Context<'_>,
+    code: &CodeGrant,
+    scope: Scope,
+    sid: Option<Sid>,
+) -> Box<AccessToken> {
+    let mut access = AccessToken::of_user(context, code.grant.slot(), &code.user, scope);
+    access.auth_time = Some(code.auth_time.seconds());
+    access.amr = code.amr;
+    access.acr = acr(code).map(|acr| SmolStr::new_static(acr.as_str()));
+    access.gid = Some(code.grant);
+    access.sid = sid;
+    access
+}
+
+/// An ID token about the person who authorized it.
+pub(super) fn id_token(context: &Context<'_>, code: &CodeGrant) -> Box<IdToken> {
+    let authentication = Authentication {
+        user: &code.user,
+        auth_time: code.auth_time,
+        amr: code.amr,
+        acr: acr(code),
+        // The ID token names the session even if the grant outlives it, so that logout finds the session.
+        sid: Some(&code.sid),
+        nonce: code.nonce.as_deref(),
+    };
+    Box::new(IdToken::new(context, &authentication))
+}
+
+fn acr(code: &CodeGrant) -> Option<Acr> {
+    code.acr.or_else(|| Acr::of(code.amr))
 }
 
 #[cfg(test)]

@@ -61,6 +61,7 @@ pub(crate) const OF_TOKENS: &[&str] = &[
     "anc",
     "gcl",
     "gat",
+    "pairwise_ref",
 ];
 
 /// One string or several: a JSON string if there is one, an array otherwise (`aud`, RFC 7519 4.1.3).

@@ -20,8 +20,7 @@ const NEED_A_USER: [&str; 8] =
 /// ID token is issued.
 ///
 /// Scopes that need a user are dropped; without a `scope` parameter all other registered scopes are granted.
-/// `audience` and `resource` (RFC 8707 2) select the token's audience: the issuer, or audiences that the client
-/// registered.
+/// `audience` and `resource` (RFC 8707 2) select the token's audience: the issuer, or others that the client may name.
 ///
 /// # Errors
 /// `unauthorized_client` for public clients and those without the grant type; `invalid_scope` beyond the registered
@@ -46,7 +45,7 @@ pub fn issue(
         let grant = GrantType::ClientCredentials;
         return Err(client.refused_grant(grant, "the client may not use client_credentials"));
     }
-    let scope = granted(&client.scope, scope)?;
+    let scope = granted(&client.scope, scope, &NEED_A_USER)?;
     let aud = named(context, audience, resource)?;
 
     let sub = client_subject(&client.client_id);
@@ -60,28 +59,37 @@ pub fn issue(
     Ok(access)
 }
 
-fn granted(registered: &Scope, asked: Option<&str>) -> Result<Scope, OAuthError> {
-    let without_user = |scope: &Scope| scope.filtered(|token| !NEED_A_USER.contains(&token));
+/// The scope of a grant for which nobody is asked: what the client asks for of its registered scope, or all of it. `never`: what the grant
+/// cannot give.
+///
+/// # Errors
+/// `invalid_scope` beyond the registered scope.
+pub(super) fn granted(registered: &Scope, asked: Option<&str>, never: &[&str]) -> Result<Scope, OAuthError> {
+    let without = |scope: &Scope| scope.filtered(|token| !never.contains(&token));
     // RFC 6749 3.3: without `scope`, a pre-defined default.
-    let Some(text) = asked.filter(|text| !text.is_empty()) else { return Ok(without_user(registered)) };
+    let Some(text) = asked.filter(|text| !text.is_empty()) else { return Ok(without(registered)) };
     let asked = Scope::parse(text).map_err(|_| scope::malformed(text))?;
-    let asked = without_user(&asked);
+    let asked = without(&asked);
     // RFC 6749 3.3, 5.2.
     if registered.covers(&asked) {
         return Ok(asked);
     }
     let why = "scope goes beyond what the client registered";
-    Err(scope::invalid(Reason::ScopeNotRegistered, why, &without_user(registered))
+    Err(scope::invalid(Reason::ScopeNotRegistered, why, &without(registered))
         .about(Details::of("scope").sent(text).registered([registered.as_str()])))
 }
 
 /// The audience that the request selects, if it selects one.
-fn named(
+///
+/// # Errors
+/// `invalid_request` for a resource that is not an absolute URI; `invalid_target` for what is not registered.
+pub(super) fn named(
     context: &Context<'_>,
     audience: &[&str],
     resource: &[&str],
 ) -> Result<Option<Audience>, OAuthError> {
-    let allowed = |value: &&str| may_name(&context.issuer.url, context.client, value);
+    let issuer = (context.issuer.url.as_str(), context.settings);
+    let allowed = |value: &&str| may_name(issuer, context.client, value);
     check_resources(resource)?;
     let mut targets = audience.iter().chain(resource).copied().peekable();
     if targets.peek().is_none() {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use symbolon_crypto::digest::HmacKey;
 use symbolon_crypto::random::SeededRandom;
 
 use super::Context;
@@ -32,6 +33,7 @@ pub(crate) struct World {
     pub(crate) client: Client,
     pub(crate) claims: ClaimSet,
     pub(crate) now: Timestamp,
+    pub(crate) pairwise_key: HmacKey,
     pub(crate) random: SeededRandom,
 }
 
@@ -48,6 +50,7 @@ impl World {
             client: client("app"),
             claims: ClaimSet::default(),
             now: NOW,
+            pairwise_key: HmacKey::new(&[7; 32]),
             random: SeededRandom::new(1),
         }
     }
@@ -59,6 +62,9 @@ impl World {
             client: &self.client,
             claims: &self.claims,
             now: self.now,
+            pairwise_key: &self.pairwise_key,
+            jkt: None,
+            x5t_s256: None,
             random: &self.random,
         }
     }
@@ -81,14 +87,26 @@ pub(crate) fn client(id: &str) -> Client {
         redirect_uri_forms: Vec::new(),
         post_logout_redirect_uris: Vec::new(),
         grant_types: GrantType::ALL.to_vec(),
+        response_types: Vec::new(),
         scope: scope("openid profile email address phone groups roles offline_access api"),
         token_endpoint_auth_method: TokenEndpointAuthMethod::ClientSecretBasic,
         jwks: None,
+        jwks_uri: None,
+        assertion_issuers: Vec::new(),
         token_endpoint_auth_signing_alg: None,
         id_token_signed_response_alg: None,
+        request_object_signing_alg: None,
+        require_signed_request_object: false,
+        authorization_signed_response_alg: None,
+        userinfo_signed_response_alg: None,
+        introspection_signed_response_alg: None,
         access_token_signed_response_alg: None,
+        dpop_bound_access_tokens: false,
+        tls_client_certificate_bound_access_tokens: false,
+        certificate_subject: None,
         is_trusted: false,
         skip_consent: true,
+        require_pushed_authorization_requests: false,
         token_exchange: TokenExchangePolicy { allowed: true, ..TokenExchangePolicy::default() },
         audiences: Vec::new(),
         access_token_audiences: Vec::new(),
@@ -96,9 +114,12 @@ pub(crate) fn client(id: &str) -> Client {
         default_max_age: None,
         default_acr_values: Default::default(),
         initiate_login_uri: None,
+        sector: None,
         logout: Default::default(),
         settings: ClientOverrides::default(),
         branding: None,
+        dynamic_registration: None,
+        is_from_document: false,
         display: serde_json::Map::new(),
         created_at: NOW,
         updated_at: NOW,
@@ -166,6 +187,7 @@ pub(crate) fn code(scopes: &str) -> CodeGrant {
         expires_at: after(60),
         resources: Vec::new(),
         acr: None,
+        dpop_jkt: None,
     }
 }
 

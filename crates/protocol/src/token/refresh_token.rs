@@ -26,6 +26,7 @@ use crate::family::{Family, FamilyId};
 use crate::grant::{Lineage, Slot};
 use crate::id::{ClientId, IssuerId, Jti};
 use crate::id_text::IdText;
+use crate::mutual_tls;
 use crate::refusal::{Details, Reason};
 use crate::scope::{self, OPENID, Scope};
 use crate::sign_in::acr::Acr;
@@ -160,6 +161,8 @@ pub struct PresentedRefreshToken<'a> {
     pub scope: Option<&'a str>,
     /// The thumbprint of the key whose possession the request proved.
     pub thumbprint: Option<&'a str>,
+    /// The thumbprint of the TLS certificate that came with the request.
+    pub certificate: Option<&'a str>,
 }
 
 /// Whether an authenticated client may refresh. Returns the scope of the new access token.
@@ -189,11 +192,12 @@ pub fn check(
     if family.ended(now) {
         return Err(unknown(Reason::RefreshTokenExpired).about(Details::of_user(&family.user)));
     }
-    // RFC 9449 5.
-    if family.binding.is_some() && family.binding.as_deref() != presented.thumbprint {
+    // RFC 9449 5, RFC 8705 4.
+    let is_met = |binding: &str| mutual_tls::meets(binding, presented.thumbprint, presented.certificate);
+    if family.binding.as_deref().is_some_and(|binding| !is_met(binding)) {
         return Err(OAuthError::invalid_grant(
             Reason::RefreshTokenKeyOther,
-            "the refresh token is bound to another key",
+            "the refresh token is bound to another key or certificate",
         )
         .about(Details::of_user(&family.user)));
     }
@@ -266,7 +270,7 @@ pub fn issue(context: &Context<'_>, family: &Family, scope: Scope, session_lives
         nonce: None,
     };
     let id = scope.contains(OPENID).then(|| Box::new(IdToken::new(context, &authentication)));
-    let mut access = AccessToken::new(context, family.grant.slot(), family.user.as_str().into(), scope);
+    let mut access = AccessToken::of_user(context, family.grant.slot(), &family.user, scope);
     access.auth_time = Some(family.auth_time.seconds());
     access.amr = family.amr;
     access.acr = Acr::of(family.amr).map(|acr| SmolStr::new_static(acr.as_str()));

@@ -17,8 +17,13 @@ use crate::user_claims::{RequestedClaims, UserClaims, UserRecords};
 impl RecordsNeeded {
     /// What the tokens of a granted scope need.
     pub fn by(context: &Context<'_>, scope: &Scope) -> Self {
+        Self::with(context, scope, own_id_token_claims(context))
+    }
+
+    /// What the tokens of a granted scope need, where the ID token carries these claims whatever the settings are.
+    pub fn with(context: &Context<'_>, scope: &Scope, id_token: IdTokenClaims) -> Self {
         let requested = RequestedClaims::by(scope);
-        let in_id_token = in_id_token(context, scope, requested);
+        let in_id_token = in_id_token(context, scope, requested, id_token);
         let needed = Self {
             user: in_id_token.need_user(),
             entitlements: in_id_token.need_entitlements() || requested.roles(),
@@ -27,7 +32,7 @@ impl RecordsNeeded {
             return needed.and_who_may_sign_in();
         }
         let mut needed = needed.or(context.claims.need(Destination::AccessToken, scope));
-        if has_claims_in_id_token(context, scope) {
+        if has_claims_in_id_token(id_token, scope) {
             needed = needed.or(context.claims.need(Destination::IdToken, scope));
         }
         needed.and_who_may_sign_in()
@@ -45,18 +50,28 @@ impl RecordsNeeded {
     }
 }
 
-/// Whether a client's ID token carries claims about the user. OpenID Connect Core 5.4 returns the claims of the scopes from
-/// UserInfo wherever an access token is issued; by Core 2 an ID token may carry them too.
-fn has_claims_in_id_token(context: &Context<'_>, scope: &Scope) -> bool {
-    match context.settings.id_token_claims_for(&context.client.settings) {
+/// Which claims about the user a client's ID tokens carry by the settings. OpenID Connect Core 5.4 returns the claims of the
+/// scopes from UserInfo wherever an access token is issued; by Core 2 an ID token may carry them too.
+fn own_id_token_claims(context: &Context<'_>) -> IdTokenClaims {
+    context.settings.id_token_claims_for(&context.client.settings)
+}
+
+/// Whether an ID token carries claims about the user.
+fn has_claims_in_id_token(id_token: IdTokenClaims, scope: &Scope) -> bool {
+    match id_token {
         IdTokenClaims::Scopes => scope.contains(OPENID),
         IdTokenClaims::Minimal => false,
     }
 }
 
-/// The part of the requested claims that a client's ID token carries.
-fn in_id_token(context: &Context<'_>, scope: &Scope, requested: RequestedClaims) -> RequestedClaims {
-    if !has_claims_in_id_token(context, scope) {
+/// The part of the requested claims that an ID token carries.
+fn in_id_token(
+    context: &Context<'_>,
+    scope: &Scope,
+    requested: RequestedClaims,
+    id_token: IdTokenClaims,
+) -> RequestedClaims {
+    if !has_claims_in_id_token(id_token, scope) {
         return RequestedClaims::default();
     }
     requested.and_attributes(&context.settings.attributes, scope)
@@ -87,6 +102,16 @@ impl IssuePlan {
     /// Puts the claims about the user into the tokens, by the scope of the access token and the client's settings. Call
     /// this when the access token has its audience. Returns the claims that failed and were left out.
     pub fn release(&mut self, context: &Context<'_>, records: UserRecords) -> Vec<ClaimFailure> {
+        self.release_with(context, records, own_id_token_claims(context))
+    }
+
+    /// Like [`Self::release`], where the ID token carries these claims whatever the settings are.
+    pub fn release_with(
+        &mut self,
+        context: &Context<'_>,
+        records: UserRecords,
+        id_token: IdTokenClaims,
+    ) -> Vec<ClaimFailure> {
         let mut failures = Vec::new();
         // As at UserInfo, nothing is told about a user who may no longer sign in.
         if records.user.as_deref().is_some_and(|user| !user.may_sign_in()) {
@@ -95,8 +120,8 @@ impl IssuePlan {
         let claims = context.claims;
         let scope = &self.access.scope;
         let requested = RequestedClaims::by(scope);
-        let in_id_token = in_id_token(context, scope, requested);
-        let has_claims = has_claims_in_id_token(context, scope);
+        let in_id_token = in_id_token(context, scope, requested, id_token);
+        let has_claims = has_claims_in_id_token(id_token, scope);
         let has_roles = requested.roles() && !claims.replaced().roles();
         if let Some(entitlements) = records.entitlements.as_deref().filter(|_| has_roles) {
             self.access.release_roles(entitlements);

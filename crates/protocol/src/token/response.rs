@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::json::Object;
 use crate::scope::Scope;
 
-/// `token_type` of every token (RFC 6750).
+/// `token_type` of tokens that whoever holds them may use (RFC 6750).
 pub const BEARER: &str = "Bearer";
 
 /// Capacity for a login's two RS256 tokens, its refresh token and the rest.
@@ -22,6 +22,8 @@ pub struct TokenResponse {
 /// The members about the access token.
 #[derive(Clone, Copy)]
 pub struct Issued<'a> {
+    /// How the access token is presented: [`BEARER`], or [`DPOP`](crate::dpop::DPOP).
+    pub token_type: &'static str,
     /// The access token's lifetime in seconds.
     pub expires_in: u64,
     /// The type of the issued token; only for token exchange.
@@ -49,7 +51,7 @@ impl TokenResponse {
     pub fn issued(&mut self, issued: Issued<'_>) {
         self.access_token.end = self.body.as_bytes().len();
         close_token(&mut self.body);
-        self.body.text("token_type", BEARER);
+        self.body.text("token_type", issued.token_type);
         self.body.number("expires_in", issued.expires_in);
         self.body.optional_text("issued_token_type", issued.issued_token_type);
         self.body.optional_text("refresh_token", issued.refresh_token);
@@ -100,6 +102,7 @@ mod tests {
         let mut full = TokenResponse::begin();
         full.token().extend_from_slice(b"a.b.c");
         full.issued(Issued {
+            token_type: BEARER,
             expires_in: 3600,
             issued_token_type: Some("urn:ietf:params:oauth:token-type:access_token"),
             refresh_token: Some("r\"t"),
@@ -118,9 +121,14 @@ mod tests {
 
         let mut least = TokenResponse::begin();
         least.token().extend_from_slice(b"a.b.c");
-        least.issued(Issued { expires_in: 3600, issued_token_type: None, refresh_token: None });
+        least.issued(Issued {
+            token_type: crate::dpop::DPOP,
+            expires_in: 3600,
+            issued_token_type: None,
+            refresh_token: None,
+        });
         let expected =
-            json!({ "access_token": "a.b.c", "token_type": "Bearer", "expires_in": 3600, "scope": "" });
+            json!({ "access_token": "a.b.c", "token_type": "DPoP", "expires_in": 3600, "scope": "" });
         let body = least.to_json(&Scope::default());
         assert_eq!(serde_json::from_slice::<Value>(&body).unwrap(), expected);
     }

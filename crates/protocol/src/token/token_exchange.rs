@@ -236,7 +236,12 @@ impl Exchange<'_> {
         if !may_present(client, subject) {
             return Err(of_other_client(client, subject, "the subject_token was issued to another client"));
         }
+        keeps_key(context, subject)?;
+        check_name(context, subject)?;
         let acting = self.acting(context, actor)?;
+        if let Some(acting) = acting {
+            keeps_key(context, acting)?;
+        }
         if subject.anc.len() >= MAX_CHAIN {
             let description = "the subject_token was exchanged too often";
             return Err(OAuthError::invalid_grant(Reason::ExchangedTooOften, description));
@@ -246,6 +251,7 @@ impl Exchange<'_> {
         check_may_act(context, subject, acting)?;
 
         let mut result = AccessToken::new(context, subject.slot(&issuer.id), subject.sub.clone(), scope);
+        result.account.clone_from(&subject.account);
         let targets = self.audience.iter().chain(self.resource).copied();
         result.aud = match self.audience.len() + self.resource.len() {
             0 => Audience::one(issuer.url.as_str()),
@@ -289,6 +295,8 @@ impl Exchange<'_> {
             let description = "the actor_token was issued to another client";
             return Err(of_other_client(context.client, claims, description));
         }
+        // The result names the actor (`act`).
+        check_name(context, claims)?;
         Ok(Some(claims))
     }
 
@@ -316,6 +324,22 @@ fn of_other_client(caller: &Client, token: &AccessToken, description: &'static s
     OAuthError::invalid_grant(refusal.reason, description).because(refusal)
 }
 
+/// RFC 9449 7.2, RFC 8705 3: a token that is bound to a key or a certificate is of no use without it. A client that exchanges a token of its own proves the key;
+/// whoever the token was sent to has no such key, and cannot.
+fn keeps_key(context: &Context<'_>, token: &AccessToken) -> Result<(), OAuthError> {
+    let is_own = token.client_id == context.client.client_id;
+    let lacks = |bound: Option<&str>, proven: Option<&str>| bound.is_some_and(|own| proven != Some(own));
+    if is_own
+        && (lacks(token.cnf.jkt.as_deref(), context.jkt)
+            || lacks(token.cnf.x5t_s256.as_deref(), context.x5t_s256))
+    {
+        let description = "the token is bound to another key than the request proves";
+        let error = OAuthError::invalid_grant(Reason::TokenKeyOther, description);
+        return Err(error.about(Details::of("subject_token")));
+    }
+    Ok(())
+}
+
 /// A client may present tokens that were issued to it, that name it in `aud`, or that were issued to a client on its
 /// list. Others are unacceptable by policy (RFC 8693 2.2.2), with `invalid_grant` as for every token that is not
 /// accepted; RFC 6749 5.2 says the same of a grant that was issued to another client.
@@ -323,6 +347,26 @@ fn may_present(client: &Client, token: &AccessToken) -> bool {
     token.client_id == client.client_id
         || token.aud.contains(client.client_id.as_str())
         || client.token_exchange.subject_token_clients.contains(&token.client_id)
+}
+
+/// OpenID Connect Core 8.1: a client MUST NOT learn how another sector knows a user. The result names the user as the presented token
+/// does; so that nobody can join two names, a token is exchanged only by clients that know its user by that very name.
+fn check_name(context: &Context<'_>, token: &AccessToken) -> Result<(), OAuthError> {
+    let is_told_alike = match (&token.account, context.pairwise()) {
+        (None, None) => true,
+        (Some(user), Some(pairwise)) => *pairwise.sub(user).as_str() == *token.sub,
+        // A client that acts for itself is nobody's user.
+        (None, Some(_)) => token.is_of_client(),
+        (Some(_), None) => false,
+    };
+    if is_told_alike {
+        return Ok(());
+    }
+    let description =
+        "the token is about a user whom this client knows by another sub: both clients need one sector";
+    let details = Details::of("client_id").sent(context.client.client_id.as_str());
+    Err(OAuthError::invalid_grant(Reason::SubjectOfOtherSector, description)
+        .about(details.expected([token.client_id.as_str()])))
 }
 
 /// RFC 8693 4.1: the current actor is outermost, previous actors are nested. If the actor token itself results from a

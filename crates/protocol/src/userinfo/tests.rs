@@ -156,3 +156,18 @@ fn definitions_add_claims_and_take_the_place_of_standard_ones() {
     let needs = |scopes: &str| needs_entitlements(&access_token("app", scopes), &claims_of);
     assert!(!needs("openid email"));
 }
+
+/// OpenID Connect Core 5.3.2; RFC 8725 3.12: what other kinds of token need is not in it.
+#[test]
+fn a_signed_answer_names_issuer_and_client_and_is_no_other_kind_of_token() {
+    let token = access_token("app", "openid profile email");
+    let info = claims(&token, records(user()), &AttributeSchema::default()).unwrap();
+    let signed: Value = serde_json::from_slice(&info.to_signed_claims()).unwrap();
+    let mut expected: Value = serde_json::from_slice(&info.to_json()).unwrap();
+    expected["iss"] = json!(URL);
+    expected["aud"] = json!("app");
+    assert_eq!(signed, expected);
+    for absent in ["exp", "jti", "client_id"] {
+        assert_eq!(signed.get(absent), None, "{absent}");
+    }
+}

@@ -1,5 +1,5 @@
 //! Background jobs: adjust the clock, follow changes in the store, deliver mail, end sessions whose time is over, delete expired
-//! records, rotate keys, write and trim the audit log. One runs only once: it tells which clients are less protected than by default.
+//! records, delete clients that registered themselves and were never used, rotate keys, write and trim the audit log. One runs only once: it tells which clients are less protected than by default.
 //!
 //! Timers only start a job. What it does is decided by the injected clock.
 
@@ -8,6 +8,7 @@ mod deliveries;
 mod follow;
 mod keys;
 mod session_ends;
+mod unused_clients;
 mod weak_clients;
 
 use std::future::Future;
@@ -33,6 +34,8 @@ const SUM_UP_EVERY: Duration = Duration::from_secs(10);
 /// How often waiting deliveries are counted for `/metrics`.
 const COUNT_EVERY: Duration = Duration::from_secs(15);
 const KEYS_EVERY: Duration = Duration::from_secs(600);
+/// How often clients are looked for that registered themselves and were never used.
+const UNUSED_EVERY: Duration = Duration::from_secs(3_600);
 const TRIM_EVERY: Duration = Duration::from_secs(3_600);
 /// Short enough that a flood of records cannot fill the disk in between.
 const SHRINK_EVERY: Duration = Duration::from_secs(60);
@@ -79,6 +82,7 @@ pub fn spawn(app: Arc<App>, clock: Option<Arc<SystemClock>>, stopping: watch::Re
     tasks.spawn(on(SUM_UP_EVERY, |app| Box::pin(async move { app.audit.sum_up_refused_admins(app.now()) })));
     tasks.spawn(on(COUNT_EVERY, |app| Box::pin(async move { deliveries::count_waiting(&app).await })));
     tasks.spawn(on(KEYS_EVERY, |app| Box::pin(async move { keys::keep(&app).await })));
+    tasks.spawn(on(UNUSED_EVERY, |app| Box::pin(async move { unused_clients::delete(&app).await })));
     tasks.spawn(on(TRIM_EVERY, |app| Box::pin(async move { trim(&app).await })));
     tasks.spawn(on(SHRINK_EVERY, |app| {
         Box::pin(async move { shrink(&*app.store, app.config.load().telemetry.audit_max_size).await })

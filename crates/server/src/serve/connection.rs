@@ -22,9 +22,10 @@ use tower::{Layer, Service};
 
 use super::Routes;
 use super::connection_slots::{ConnectionSlot, ConnectionSlots};
-use super::tls::TlsSlot;
+use super::tls::{self, TlsSlot};
 use super::watchdog::{self, Activity, BeforeFirstRequest, CountingStream, GuardedBody, WaitLimits};
 use symbolon_app::app::App;
+use symbolon_app::client_certificates::PresentedCertificate;
 use symbolon_app::http::{IssuerService, is_trusted};
 use symbolon_app::let_others_run::let_others_run;
 use symbolon_app::rate_limit::{self, Limited};
@@ -209,7 +210,7 @@ impl Acceptor {
         tokio::spawn(async move {
             let _slot = slot;
             match tls {
-                None => serving.serve(stream, activity, remote, closing).await,
+                None => serving.serve(stream, activity, (remote, None), closing).await,
                 Some(config) => {
                     let handshake = timeout(HANDSHAKE, TlsAcceptor::from(config).accept(stream));
                     let stream = tokio::select! {
@@ -217,7 +218,8 @@ impl Acceptor {
                         () = activity.told_to_end() => return,
                     };
                     if let Ok(Ok(stream)) = stream {
-                        serving.serve(stream, activity, remote, closing).await;
+                        let certificate = tls::presented(stream.get_ref().1);
+                        serving.serve(stream, activity, (remote, certificate), closing).await;
                     }
                 }
             }
@@ -240,12 +242,12 @@ struct Serving {
 }
 
 impl Serving {
-    /// Serves a connection to its end. After `closing` changes, the request in flight is its last.
+    /// Serves a connection to its end, with the certificate of its client. After `closing` changes, the request in flight is its last.
     async fn serve<S>(
         self,
         stream: S,
         activity: Arc<Activity>,
-        remote: IpAddr,
+        (remote, certificate): (IpAddr, Option<Arc<PresentedCertificate>>),
         mut closing: watch::Receiver<()>,
     ) where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -253,7 +255,10 @@ impl Serving {
         // One service for all requests of a connection: cloning it per request would touch reference counts that all
         // cores share.
         let (service, requests) = (RefCell::new(self.service.with_remote(remote)), Arc::clone(&activity));
-        let handler = service_fn(move |request: Request<Incoming>| {
+        let handler = service_fn(move |mut request: Request<Incoming>| {
+            if let Some(certificate) = &certificate {
+                request.extensions_mut().insert(Arc::clone(certificate));
+            }
             let answering = requests.request(request.version() == Version::HTTP_2);
             let answer = service.borrow_mut().call(request.map(|body| match body.is_end_stream() {
                 true => Body::empty(),

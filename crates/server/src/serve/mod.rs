@@ -114,6 +114,7 @@ impl Server {
             config.listen.tls.as_ref(),
             config.listen.management_tls.as_ref(),
             config.http.http2,
+            config.security.mutual_tls.as_ref().is_some_and(|own| own.asks),
         )?;
         let (shutdown, stopping) = watch::channel(false);
         // The management listener has its own slots, so that a full public listener does not block metrics, health

@@ -109,7 +109,7 @@ fn at_endpoint(endpoint: &'static Endpoint, context: Context, request: Request<B
     let response = if request.method() == Method::OPTIONS && endpoint.cors != Cors::None {
         match endpoint.cors {
             Cors::LoginApi => preflight_with_credentials(request.headers(), &context.issuer),
-            _ => preflight(request.headers()),
+            _ => preflight(request.headers(), &endpoints::methods(endpoint.path)),
         }
     } else {
         let mut failure = Failure::MethodNotAllowed;

@@ -10,6 +10,7 @@ use symbolon_protocol::third_party_initiated_login;
 use symbolon_protocol::time::Timestamp;
 
 use super::{Person, Visitor, by_themselves, done, form, status, told, visitor};
+use crate::requesting_client::logo_of;
 use crate::sign_in_goal::Freshness;
 use symbolon_app::grants::{self, Grant};
 use symbolon_app::http::{Call, Context, Failure};
@@ -69,15 +70,20 @@ async fn page(
 ) -> Result<Response, Failure> {
     let mut applications = Vec::new();
     for (id, grant) in grants::in_use(&context.app, &context.issuer, &person.user.id).await? {
-        let client = context.app.store.client(&context.issuer.id, &id).await?;
+        // Of a document what was read last is enough: a look at this page must not tell others that somebody looks.
+        let client = context.app.client_at_hand(&context.issuer, &id).await?;
         // Of a deleted client nothing works any more.
         if let Some(client) = client {
-            let logo = context.app.store.logo(&context.issuer.id, Some(&id)).await?;
+            let logo = logo_of(context, &client).await?;
             let logo = logo.map(|logo| context.issuer.logo_address(&logo, Some(&id)));
             // A deep link into the sign-in is better than the front door, where the client has one.
             let opens_at = third_party_initiated_login::address(&client, &context.issuer.url)
                 .or_else(|| client.displayed("client_uri"));
-            applications.push(ApplicationView { logo, opens_at, ..view(&id, client.display_name(), grant) });
+            let host = client.document_host();
+            let shown = view(&id, client.display_name(), grant);
+            applications.push(ApplicationView { host, logo, opens_at, ..shown });
+        } else if let Some(host) = context.app.client_name(&context.issuer, &id).await? {
+            applications.push(view(&id, &host, grant));
         }
     }
     let status = status(notice.as_ref());
@@ -95,6 +101,7 @@ fn view(id: &ClientId, name: &str, grant: Grant) -> ApplicationView {
     ApplicationView {
         client_id: id.to_string(),
         name: name.to_owned(),
+        host: None,
         logo: None,
         opens_at: None,
         scopes: scopes.collect(),

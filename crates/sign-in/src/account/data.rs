@@ -94,8 +94,8 @@ async fn document(context: &Context, person: &Person) -> Result<Value, Failure> 
     let held = app.store.entitlements(&issuer.id, &person.user.id).await?;
     let mut grants = Vec::new();
     for (client, grant) in grants::in_use(app, issuer, &person.user.id).await? {
-        let name = app.store.client(&issuer.id, &client).await?;
-        grants.push(grant.view(&client, name.as_deref().map(|client| client.display_name())));
+        let name = app.client_name(issuer, &client).await?;
+        grants.push(grant.view(&client, name.as_deref()));
     }
     let enrolled = app.store.authenticators(&issuer.id, &person.user.id).await?;
     let consents = app.store.consents_of(&issuer.id, &person.user.id).await?;

@@ -36,18 +36,18 @@ use symbolon_app::http::language::choice_cookie;
 use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect, session_cookie};
 
 /// The person who is signed in in this browser.
-struct Person {
-    session: Arc<Session>,
-    user: Arc<User>,
-    browser: Browser,
+pub(super) struct Person {
+    pub(super) session: Arc<Session>,
+    pub(super) user: Arc<User>,
+    pub(super) browser: Browser,
     /// The language of the pages.
-    language: Language,
+    pub(super) language: Language,
     /// The one that was just chosen at the foot of a page.
     chosen: Option<UiLocale>,
 }
 
 /// Who asks for an account page.
-enum Visitor {
+pub(super) enum Visitor {
     /// The person, signed in as recently as the page wants.
     Person(Box<Person>),
     /// Somebody who is led to the sign-in page.
@@ -60,6 +60,18 @@ enum Visitor {
 /// # Errors
 /// [`Failure`]: the store is out of reach.
 async fn visitor(call: &mut Call, place: AccountPlace, freshness: Freshness) -> Result<Visitor, Failure> {
+    visitor_of(call, freshness, |login_hint| AccountGoal::new(place, freshness, login_hint)).await
+}
+
+/// The same for any page of the person's own. `goal`: the way back to it, from what prefills the login form.
+///
+/// # Errors
+/// [`Failure`]: the store is out of reach.
+pub(super) async fn visitor_of(
+    call: &mut Call,
+    freshness: Freshness,
+    goal: impl FnOnce(Option<String>) -> AccountGoal + Send,
+) -> Result<Visitor, Failure> {
     let person = signed_in(call).await?;
     let login_hint = person.as_ref().map(|person| person.login_name().to_owned());
     if let Some(person) = person
@@ -67,7 +79,7 @@ async fn visitor(call: &mut Call, place: AccountPlace, freshness: Freshness) -> 
     {
         return Ok(Visitor::Person(Box::new(person)));
     }
-    let goal = SignInGoal::Account(AccountGoal::new(place, freshness, login_hint));
+    let goal = SignInGoal::Account(goal(login_hint));
     let pending = PendingAuthorization::for_goal(goal);
     let interaction = Interaction::begin(&call.context, &call.received, pending);
     // The sign-in page, or where accounts are signed in of which none is in use, the one on which one is chosen.
@@ -125,7 +137,7 @@ impl Person {
         self.user.email.as_deref().or(username).unwrap_or(self.user.id.as_str())
     }
 
-    fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         self.user.profile.name.as_deref().unwrap_or_else(|| self.login_name())
     }
 
@@ -133,7 +145,7 @@ impl Person {
     ///
     /// # Errors
     /// [`Failure::Internal`]
-    fn page(
+    pub(super) fn page(
         &self,
         context: &Context,
         status: StatusCode,

@@ -19,6 +19,7 @@ use crate::first_factor::{FirstFactor, Proof, Takes};
 use crate::passkey_challenge::unproven;
 use crate::second_factor::{Assessed, assess_enrolled};
 use crate::session_begin::{self, Begun, SignIn};
+use symbolon_app::client_documents;
 use symbolon_app::http::{Call, Failure, json as json_response, no_store};
 
 /// What the authorization request that follows will want, as far as the application says so.
@@ -43,8 +44,8 @@ impl Wanted {
     ) -> Result<Self, Failure> {
         let Call { context, client, .. } = call;
         if let Some(id) = client_id {
-            let found = context.app.store.client(&context.issuer.id, id).await?;
-            *client = Some(found.ok_or_else(|| unknown_client(Some(id)))?);
+            let found = client_documents::client(context, id).await?;
+            *client = Some(found.or_refused(|| unknown_client(Some(id)))?);
         }
         let client = client.clone();
         let registered = client.as_ref().map(|client| client.default_acr_values).unwrap_or_default();

@@ -29,6 +29,7 @@ use crate::passkey_challenge::{Ceremony, Challenge, refused, relying_party, unpr
 use crate::remembered_device;
 use crate::second_factor_attempt::{Attempt, Refused};
 use symbolon_app::audit::RefusedRequest;
+use symbolon_app::client_documents;
 use symbolon_app::http::csrf::{Browser, INTERACTION_LIVES};
 use symbolon_app::http::{Call, Failure, json as json_response, no_store};
 use symbolon_app::rate_limit::Limited;
@@ -194,7 +195,7 @@ pub(super) async fn verify(call: &mut Call) -> Result<Response, Failure> {
     let SecondStep { client, first, .. } = &challenge.ceremony;
     let session = own_session(call, &challenge.ceremony).await?;
     if let Some(id) = client {
-        call.client = context.app.store.client(&context.issuer.id, id).await?;
+        call.client = client_documents::client(&context, id).await?.client();
     }
     let attempt = Attempt { context: &context, client: client.as_ref(), first, session };
     let proven = match factor {

@@ -26,6 +26,12 @@ const FIRST: &str = "INSERT INTO consents (issuer, user_id, client_id, document)
     FROM (SELECT 1 FROM users WHERE issuer = $1 AND id = $2 FOR KEY SHARE) AS of_user,
          (SELECT 1 FROM clients WHERE issuer = $1 AND id = $3 FOR KEY SHARE) AS to_client
     ON CONFLICT DO NOTHING";
+/// As [`FIRST`], to a client that is not stored.
+const FIRST_TO_DOCUMENT: &str = "INSERT INTO consents (issuer, user_id, client_id, document)
+    SELECT $1::text, $2::text, $3::text, $4::text
+    FROM (SELECT 1 FROM users WHERE issuer = $1 AND id = $2 FOR KEY SHARE) AS of_user
+    ON CONFLICT DO NOTHING";
+const USER: &str = "SELECT 1 FROM users WHERE issuer = $1 AND id = $2";
 const PARTIES: &str = "SELECT 1 FROM users, clients
     WHERE users.issuer = $1 AND users.id = $2 AND clients.issuer = $1 AND clients.id = $3";
 const BEFORE: &str =
@@ -41,12 +47,16 @@ async fn allow(given: Arc<(Key, GivenConsent)>, mut connection: Connection) -> W
     let (issuer, user, client) = (issuer.as_str(), user.as_str(), client.as_str());
     let document = to_document(&given.consent)?;
     // Usually this is the first consent.
-    if connection.change(FIRST, &[&issuer, &user, &client, &document]).await? == 1 {
+    let first = if given.is_to_document { FIRST_TO_DOCUMENT } else { FIRST };
+    if connection.change(first, &[&issuer, &user, &client, &document]).await? == 1 {
         return Ok(Some(true));
     }
     let transaction = connection.transaction().await?;
     let Some(before) = transaction.first(BEFORE, &[&issuer, &user, &client]).await? else {
-        let parties = transaction.first(PARTIES, &[&issuer, &user, &client]).await?;
+        let parties = match given.is_to_document {
+            true => transaction.first(USER, &[&issuer, &user]).await?,
+            false => transaction.first(PARTIES, &[&issuer, &user, &client]).await?,
+        };
         // If both exist, the earlier consent was withdrawn meanwhile, and the write is repeated.
         return if parties.is_some() { Err(StoreError::Conflict) } else { Ok(Some(false)) };
     };

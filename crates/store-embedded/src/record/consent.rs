@@ -22,6 +22,7 @@ const NEXT: &str = "SELECT user, client, document FROM consents
 const FIND: &str = "SELECT document FROM consents WHERE issuer = ?1 AND user = ?2 AND client = ?3";
 const PARTIES: &str = "SELECT 1 FROM users, clients
     WHERE users.issuer = ?1 AND users.id = ?2 AND clients.issuer = ?1 AND clients.id = ?3";
+const USER: &str = "SELECT 1 FROM users WHERE issuer = ?1 AND id = ?2";
 
 impl EmbeddedStore {
     /// The consents of a user, from the cache if they are there.
@@ -92,7 +93,11 @@ impl Consents for EmbeddedStore {
         let key = (issuer.clone(), user.clone(), client.clone());
         let allow = move |statements: &Statements<'_>| {
             let (issuer, user, client) = (key.0.as_str(), key.1.as_str(), key.2.as_str());
-            if statements.first(PARTIES, [issuer, user, client], |_| Ok(()))?.is_none() {
+            let parties = match given.is_to_document {
+                true => statements.first(USER, [issuer, user], |_| Ok(()))?,
+                false => statements.first(PARTIES, [issuer, user, client], |_| Ok(()))?,
+            };
+            if parties.is_none() {
                 return Ok(false);
             }
             let before = statements.first(FIND, [issuer, user, client], document)?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use symbolon_protocol::consent::{Consent, ConsentTerms};
+use symbolon_protocol::consent::{Consent, ConsentTerms, GivenConsent};
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::scope::Scope;
 use symbolon_protocol::settings::{ClientOverrides, IssuerSettings};
@@ -101,6 +101,14 @@ async fn is_between_those_who_exist(back_end: &dyn BackEnd) {
         assert!(!store.allow(issuer, user, client, consent("openid", *now).into()).await.unwrap());
         assert!(store.consent(issuer, user, client).await.unwrap().is_none(), "{issuer} {user} {client}");
     }
+    // A client whose id is the URL of its metadata is not stored.
+    let url = ClientId::parse("https://app.example/oauth/client.json").unwrap();
+    for (user, scope, is_given) in [(&ann, "openid", true), (&ann, "email", true), (&bob, "openid", false)] {
+        let given = GivenConsent::from(consent(scope, *now)).for_document(true);
+        assert_eq!(store.allow(issuer, user, &url, given).await.unwrap(), is_given, "{user}");
+    }
+    assert_eq!(store.consent(issuer, &ann, &url).await.unwrap(), Some(consent("openid email", *now)));
+    assert!(store.withdraw(issuer, &ann, &url).await.unwrap());
     assert!(store.allow(issuer, &ann, &app, consent("openid", *now).into()).await.unwrap());
     assert!(store.delete_client(issuer, &app).await.unwrap());
     assert!(!store.allow(issuer, &ann, &app, consent("openid", *now).into()).await.unwrap());

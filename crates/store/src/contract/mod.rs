@@ -24,6 +24,7 @@ pub mod client;
 pub mod code;
 pub mod consent;
 pub mod delivery;
+pub mod device_authorization;
 pub mod durability;
 pub mod email_code;
 pub mod entitlement;
@@ -34,6 +35,7 @@ pub mod invitation;
 pub mod issuer;
 pub mod logo;
 pub mod membership;
+pub mod pushed_request;
 pub mod refresh_token;
 pub mod revocation;
 pub mod role;
@@ -108,8 +110,9 @@ macro_rules! contract_tests {
     (@each_kind $($then:tt)*) => {
         $crate::contract_tests! {
             $($then)*;
-            assertion attribute audit authenticator challenge client code consent delivery durability email_code entitlement
-            given_role group identity invitation issuer logo membership refresh_token revocation role session session_end shards user
+            assertion attribute audit authenticator challenge client code consent delivery device_authorization durability email_code entitlement
+            given_role group identity invitation issuer logo membership pushed_request refresh_token revocation role session session_end
+            shards user
         }
     };
     (@tests |$name:ident| $back_end:expr; $($kind:ident)*) => {

@@ -1,12 +1,14 @@
-//! The part of the port for what may be used once: codes, client assertions, codes by e-mail, challenges.
+//! The part of the port for what may be used once: codes, client assertions, codes by e-mail, challenges, pushed
+//! requests.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use symbolon_crypto::random::Random;
+use symbolon_protocol::authorize::pushed_request::PushedRequestId;
 use symbolon_protocol::client_authentication::AssertionUse;
 use symbolon_protocol::code::{AuthorizationCode, CodeGrant};
-use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::id::{ClientId, IssuerId};
 use symbolon_protocol::sign_in::email_code_use::{EmailCodeTry, Recipient};
 use symbolon_protocol::time::Timestamp;
 
@@ -154,4 +156,40 @@ pub trait Challenges: Send + Sync {
         id: &str,
         now: Timestamp,
     ) -> Result<Option<Arc<[u8]>>, StoreError>;
+}
+
+/// Who pushes a request.
+#[derive(Clone, Copy, Debug)]
+pub struct PushedBy<'a> {
+    /// The client.
+    pub client: &'a ClientId,
+    /// Whether anybody can be such a client: a public one, or one that registered itself. What they push counts for all of them
+    /// together.
+    pub is_stranger: bool,
+}
+
+/// Pushed authorization requests (RFC 9126). Kept in memory: they may be lost in a crash.
+#[async_trait]
+pub trait PushedRequests: Send + Sync {
+    /// Draws an id, and keeps the parameters of a client's request, as a form, until they are used or `expires_at` has come. The id
+    /// names the shard that has them, in the form of [`shard`](crate::shard).
+    ///
+    /// # Errors
+    /// [`StoreError`]: the store is out of reach, or has no room for one more.
+    async fn keep_pushed_request(
+        &self,
+        issuer: &IssuerId,
+        by: PushedBy<'_>,
+        request: Box<[u8]>,
+        expires_at: Timestamp,
+        random: &dyn Random,
+    ) -> Result<PushedRequestId, StoreError>;
+    /// Uses a request up: exactly one caller gets it. Whoever names another client or issuer gets nothing, and changes nothing.
+    async fn use_pushed_request(
+        &self,
+        issuer: &IssuerId,
+        client: &ClientId,
+        id: &PushedRequestId,
+        now: Timestamp,
+    ) -> Result<Option<Box<[u8]>>, StoreError>;
 }

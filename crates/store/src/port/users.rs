@@ -130,7 +130,7 @@ pub trait Consents: Send + Sync {
         limit: u32,
     ) -> Result<Vec<(UserId, ClientId, Consent)>, StoreError>;
     /// Adds to what the user [allows](Consent::joined) the client. False if the user or the client does not exist; then nothing is
-    /// written. A consent never outlives its user or client, because a later user or client with the same id would
+    /// written. A client whose metadata are a document ([`GivenConsent::is_to_document`]) is not stored, so there only the user is looked for. A consent never outlives its user or client, because a later user or client with the same id would
     /// inherit it.
     async fn allow(
         &self,

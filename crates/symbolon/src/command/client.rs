@@ -1,5 +1,6 @@
 //! `symbolon client`.
 
+mod initial_access_token;
 mod metadata;
 mod paste;
 mod preset;
@@ -50,6 +51,7 @@ pub(super) fn command() -> Command {
         .subcommand(failure::why_command())
         .subcommand(about_an_issuer(metadata::arguments(update)))
         .subcommand(about_an_issuer(secrets::command()))
+        .subcommand(about_an_issuer(initial_access_token::command()))
         .subcommand(about_an_issuer(delete))
         .subcommand(branding::logo::command(
             "Put or remove the logo that pages show of a client",
@@ -93,6 +95,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         Some(("why", matches)) => failure::why(matches),
         Some(("update", matches)) => update(matches),
         Some(("new-secret", matches)) => secrets::renew(matches),
+        Some(("initial-access-token", matches)) => initial_access_token::run(matches),
         Some(("logo", matches)) => branding::logo::run(matches, logo_path),
         Some(("style", matches)) => branding::style::run(matches, style_owner),
         Some(("delete", matches)) => delete(matches),

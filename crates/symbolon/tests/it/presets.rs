@@ -191,8 +191,6 @@ fn what_a_preset_cannot_do_is_told_and_makes_no_client() {
     };
     assert!(refused(&["--preset", "django"]).contains("needs --url"));
     assert!(refused(&["--preset", "django", "--url", "app.example.com"]).contains("--url app.example.com"));
-    let device = refused(&["--preset", "device", "--name", "TV"]);
-    assert!(device.contains("device_code") && device.contains("does not have"), "{device}");
     // An address that the server does not allow is told in its own words, with the form that would allow it.
     let private = refused(&["--preset", "django", "--url", "http://nas.local:8000"]);
     assert!(private.contains("redirect_uri_forms with http_private_host allows it"), "{private}");

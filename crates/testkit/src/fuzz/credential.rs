@@ -23,7 +23,10 @@ use super::fixture::{CLIENT_KEY, CLIENTS, NOW, SECRET, SECRET_KEY, URL, base64, 
 static EXPECTED: LazyLock<Expectation<'static>> = LazyLock::new(|| Expectation {
     issuer: URL,
     token_endpoint: "https://op.example.com/token",
+    asked_endpoint: None,
     audience_is_issuer: false,
+    trusted_issuer: None,
+    certificate: None,
     secret_key: &SECRET_KEY,
     now: NOW,
 });
@@ -37,7 +40,8 @@ pub fn token_request(data: &[u8]) {
     let Ok(form) = Params::parse(rest.get(1..).unwrap_or_default()) else { return };
     let Ok(presented) = PresentedCredentials::read((header != b"-").then_some(header), &form) else { return };
     let client = CLIENTS.find(presented.client_id().as_str());
-    let verified = verify(&presented, client, &EXPECTED);
+    let keys = client.map(|client| client.verifying_keys(None)).unwrap_or_default();
+    let verified = verify(&presented, client, keys, &EXPECTED);
     if let (Ok(verified), Some(client)) = (&verified, client) {
         let good = match &presented {
             PresentedCredentials::Secret { digest, verbatim, .. } => {
@@ -45,7 +49,7 @@ pub fn token_request(data: &[u8]) {
                 *digest == own || verbatim.as_ref() == Some(&own)
             }
             // No corpus can contain a signature by a key that was drawn in this process.
-            PresentedCredentials::Assertion(_) => false,
+            PresentedCredentials::Assertion(_) | PresentedCredentials::Issued { .. } => false,
             PresentedCredentials::Public { .. } => client.is_public(),
         };
         assert!(good && verified.assertion_use.is_none(), "somebody else passed for {:?}", client.client_id);
@@ -64,7 +68,7 @@ fn redeem(form: &Params<'_>, client: &Client) {
     let (Ok(redirect_uri), Ok(code_verifier)) = (form.get("redirect_uri"), form.get("code_verifier")) else {
         return;
     };
-    let presented = authorization_code::PresentedCode { redirect_uri, code_verifier };
+    let presented = authorization_code::PresentedCode { redirect_uri, code_verifier, thumbprint: None };
     let mut code = code(client);
     if authorization_code::check(&code, client, presented).is_ok() {
         assert_eq!((redirect_uri, code_verifier), (Some("https://app.example.com/cb"), Some(VERIFIER)));
@@ -92,6 +96,7 @@ fn code(client: &Client) -> CodeGrant {
         expires_at: NOW + MAX_ASSERTION_LIFE,
         resources: Vec::new(),
         acr: None,
+        dpop_jkt: None,
     }
 }
 
@@ -103,7 +108,7 @@ fn refresh(form: &Params<'_>, client: &Client) {
     let Some(family) = authorization_code::issue(&context, &code, code.session_expires_at).family else {
         return;
     };
-    let presented = refresh_token::PresentedRefreshToken { scope, thumbprint: None };
+    let presented = refresh_token::PresentedRefreshToken { scope, thumbprint: None, certificate: None };
     if let Ok(granted) = refresh_token::check(&family, client, presented, NOW) {
         assert!(family.scope.covers(&granted), "a refresh widened the scope");
     }
@@ -202,7 +207,8 @@ fn present(
     let Ok(params) = Params::parse(text.as_bytes()) else { return };
     let Ok(presented) = PresentedCredentials::read(None, &params) else { return };
     let client = CLIENTS.find(presented.client_id().as_str());
-    match verify(&presented, client, &EXPECTED) {
+    let keys = client.map(|client| client.verifying_keys(None)).unwrap_or_default();
+    match verify(&presented, client, keys, &EXPECTED) {
         Ok(verified) => {
             assert!(
                 matches!(presented, PresentedCredentials::Assertion(_)) && verified.assertion_use.is_some()

@@ -99,9 +99,21 @@ static ISSUER: LazyLock<Issuer> = LazyLock::new(|| Issuer {
     created_at: Timestamp::EPOCH,
 });
 
+static PAIRWISE_KEY: LazyLock<HmacKey> = LazyLock::new(|| HmacKey::new(&[7; 32]));
+
 /// The context of a grant for one of the clients.
 pub(super) fn context<'a>(client: &'a Client, random: &'a SeededRandom) -> Context<'a> {
-    Context { issuer: &ISSUER, settings: &SETTINGS, client, claims: &NO_CLAIMS, now: NOW, random }
+    Context {
+        issuer: &ISSUER,
+        settings: &SETTINGS,
+        client,
+        claims: &NO_CLAIMS,
+        now: NOW,
+        pairwise_key: &PAIRWISE_KEY,
+        jkt: None,
+        x5t_s256: None,
+        random,
+    }
 }
 
 /// Standard base64 with padding.

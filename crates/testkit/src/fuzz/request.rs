@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use serde_json::Value;
 use symbolon_protocol::authorize::response::{AuthorizationResponse, error};
 use symbolon_protocol::authorize::{AuthorizationRequest, Rejection, ReturnTo, request};
 use symbolon_protocol::client::Client;
@@ -11,6 +12,7 @@ use symbolon_protocol::logout::{LogoutDecision, LogoutRequest};
 use symbolon_protocol::params::{MAX_PARAMETERS, Params};
 use symbolon_protocol::redirect_uri::{append_query, check_registration, is_registered, matches};
 use symbolon_protocol::refusal::Reason;
+use symbolon_protocol::time::Timestamp;
 use url::Url;
 
 use super::fixture::{CLIENTS, SETTINGS, URL, two_lines};
@@ -71,6 +73,11 @@ fn check_answer(to: &ReturnTo<'_>, client: &Client) {
             };
             assert_eq!(all("state"), to.state.into_iter().collect::<Vec<_>>());
             assert_eq!((all("error"), all("iss")), (vec!["invalid_request"], vec![URL]));
+        }
+        AuthorizationResponse::Signed(answer) => {
+            let claims = answer.claims(URL, &client.client_id, Timestamp::EPOCH);
+            let claims: Value = serde_json::from_slice(&claims).expect("an object");
+            assert_eq!((claims["state"].as_str(), claims["iss"].as_str()), (to.state, Some(URL)));
         }
         AuthorizationResponse::FormPost { .. } => {}
     }

@@ -63,8 +63,14 @@ impl Scene {
 
     /// Keeps every secret of an answer.
     fn remember(&mut self, answer: &Value) {
-        const NAMES: [&str; 5] =
-            ["client_secret", "session_id", "access_token", "refresh_token", "cookie_value"];
+        const NAMES: [&str; 6] = [
+            "client_secret",
+            "session_id",
+            "access_token",
+            "refresh_token",
+            "cookie_value",
+            "initial_access_token",
+        ];
         match answer {
             Value::Object(members) => {
                 for (name, value) in members {

@@ -73,7 +73,7 @@ fn answers_are_for_the_pages_of_the_client() {
             server.browser().get_with("/userinfo", &[("authorization", &bearer), ("origin", origin)]);
         assert_eq!((answer.status, allowed(&answer)), (200, expected), "{origin}");
         let exposed = answer.header("access-control-expose-headers");
-        assert_eq!(exposed, may.then_some("www-authenticate, retry-after"), "{origin}");
+        assert_eq!(exposed, may.then_some("www-authenticate, retry-after, dpop-nonce"), "{origin}");
         assert!(answer.header("vary").unwrap().eq_ignore_ascii_case("origin"), "{origin}");
         let request = spa.authorization_request();
         let code = browser.get(&request.path()).redirected("code").unwrap();

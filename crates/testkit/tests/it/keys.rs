@@ -45,7 +45,7 @@ fn silent(rp: &RelyingParty, browser: &Browser, hint: &str) -> Answer {
 }
 
 /// The published key of a token verifies it, by the algorithm that the key and the token say.
-fn assert_verifies(server: &TestServer, token: &str, algorithm: &str) {
+pub(crate) fn assert_verifies(server: &TestServer, token: &str, algorithm: &str) {
     let (header, _) = decode_jwt(token);
     assert_eq!(header["alg"], algorithm);
     let key = jwks(server).into_iter().find(|key| key["kid"] == header["kid"]).expect("published");

@@ -163,6 +163,7 @@ fn every_event_and_path_is_in_the_reference() {
         path::USERINFO,
         path::INTROSPECTION,
         path::REVOCATION,
+        path::REGISTRATION,
         path::END_SESSION,
         path::JWKS,
         path::OPENID_CONFIGURATION,

@@ -2,17 +2,20 @@
 
 use serde_json::{Value, json};
 use symbolon_protocol::client_metadata::IN_LANGUAGES;
+use symbolon_protocol::client_registration::{LONGEST_LIFE, MOST_USES};
 use symbolon_protocol::client_secret::LONGEST_KEPT;
 use symbolon_protocol::logo;
 use symbolon_protocol::redirect_uri::RedirectUriForm;
+use symbolon_protocol::security_profile::SecurityProfile;
 use symbolon_protocol::sign_in::acr::Acr;
 use symbolon_protocol::token::access_token::AccessTokenTyp;
 use symbolon_protocol::translation::MOST_TRANSLATIONS;
 
 use super::super::super::operation::reference;
 use super::{
-    Schemas, algorithm, bulk_of, claims, described, extended, flag, id_token_claims, list, number, object,
-    optional, pkce, require_pkce, second_factor, seconds, secret, shown_only, text, texts, time,
+    Schemas, algorithm, bulk_of, claims, described, dpop_nonce, extended, flag, id_token_claims, list,
+    number, object, optional, pkce, require_pkce, second_factor, seconds, secret, shown_only, text, texts,
+    time,
 };
 
 fn access_token_typ() -> Value {
@@ -43,6 +46,7 @@ pub(super) fn logos() -> Schemas {
 
 pub(super) fn clients() -> Schemas {
     let settings = [
+        ("profile", json!({ "type": "string", "enum": SecurityProfile::NAMES })),
         ("code_lifetime", seconds()),
         ("access_token_lifetime", seconds()),
         ("id_token_lifetime", seconds()),
@@ -54,6 +58,7 @@ pub(super) fn clients() -> Schemas {
         ("require_pkce", require_pkce()),
         ("access_token_typ", access_token_typ()),
         ("audience_is_issuer", flag()),
+        ("dpop_nonce", dpop_nonce()),
         ("id_token_claims", id_token_claims()),
         ("second_factor", second_factor()),
         ("consent_version", number()),
@@ -63,7 +68,10 @@ pub(super) fn clients() -> Schemas {
     let overrides = object(&[], &settings);
     let method = json!({
         "type": "string",
-        "enum": ["client_secret_basic", "client_secret_post", "private_key_jwt", "none"],
+        "enum": [
+            "client_secret_basic", "client_secret_post", "private_key_jwt", "none", "tls_client_auth",
+            "self_signed_tls_client_auth",
+        ],
     });
     let shared = object(
         &["client_name"],
@@ -82,12 +90,27 @@ pub(super) fn clients() -> Schemas {
             ("scope", text()),
             ("token_endpoint_auth_method", method),
             ("jwks", json!({ "type": "object" })),
-            ("subject_type", json!({ "type": "string", "enum": ["public"] })),
+            ("jwks_uri", text()),
+            ("assertion_issuers", list(assertion_issuer())),
+            ("subject_type", json!({ "type": "string", "enum": ["public", "pairwise"] })),
             ("token_endpoint_auth_signing_alg", algorithm()),
             ("id_token_signed_response_alg", algorithm()),
+            ("authorization_signed_response_alg", algorithm()),
+            ("userinfo_signed_response_alg", algorithm()),
+            ("introspection_signed_response_alg", algorithm()),
+            ("request_object_signing_alg", algorithm()),
+            ("require_signed_request_object", flag()),
             ("access_token_signed_response_alg", algorithm()),
+            ("dpop_bound_access_tokens", flag()),
+            ("tls_client_certificate_bound_access_tokens", flag()),
+            ("tls_client_auth_subject_dn", text()),
+            ("tls_client_auth_san_dns", text()),
+            ("tls_client_auth_san_uri", text()),
+            ("tls_client_auth_san_ip", text()),
+            ("tls_client_auth_san_email", text()),
             ("is_trusted", flag()),
             ("skip_consent", flag()),
+            ("require_pushed_authorization_requests", flag()),
             ("token_exchange_allowed", flag()),
             ("allowed_token_exchange_resources", texts()),
             ("allowed_subject_token_clients", texts()),
@@ -165,12 +188,41 @@ pub(super) fn clients() -> Schemas {
         ("BulkClient", bulk_of(&registration)),
         ("Registration", registration),
         ("ClientMetadata", metadata),
+        ("NewInitialAccessToken", new_initial_access_token()),
+        ("InitialAccessToken", initial_access_token()),
         ("RegenerateSecret", object(&[], &[("keep_old_seconds", kept_for())])),
         ("ClientWithSecret", with_secret),
         ("TokenPreview", preview),
         ("ExportedClient", exported),
         ("Client", shown),
     ]
+}
+
+fn new_initial_access_token() -> Value {
+    let life = json!({
+        "type": "integer",
+        "minimum": 60,
+        "maximum": LONGEST_LIFE.as_secs(),
+        "description": "Seconds; a day without.",
+    });
+    let uses = json!({
+        "type": "integer",
+        "minimum": 1,
+        "maximum": MOST_USES,
+        "description": "How many clients may register with it; without it any number, until it expires.",
+    });
+    object(&[], &[("expires_in", optional(&life)), ("uses", optional(&uses))])
+}
+
+fn initial_access_token() -> Value {
+    let token = described(text(), "Told once, to be sent as bearer token of a registration.");
+    let members = [
+        ("id", text()),
+        ("expires_at", time()),
+        ("uses", optional(&number())),
+        ("initial_access_token", token),
+    ];
+    object(&["id", "expires_at", "initial_access_token"], &members)
 }
 
 /// A schema of which these members for people may be given in further languages, as `client_name#de` (RFC 7591 2.2).
@@ -188,6 +240,14 @@ pub(super) fn with_translations(schema: Value, members: &[&str]) -> Value {
         parts.insert("patternProperties".to_owned(), json!({ pattern: translated }));
     }
     schema
+}
+
+/// Whose assertions authenticate the client in place of its own, and what they must say.
+fn assertion_issuer() -> Value {
+    let claims = json!({
+        "type": "object", "additionalProperties": { "type": ["string", "integer", "boolean"] },
+    });
+    object(&["issuer", "sub"], &[("issuer", text()), ("sub", text()), ("claims", claims)])
 }
 
 /// Forms of redirect URIs that a client may be allowed.

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use symbolon_protocol::branding::{IN_LANGUAGES, VariableKind, Variables};
+use symbolon_protocol::client::GrantType;
 use symbolon_protocol::settings::MOST_ACCOUNTS;
 use symbolon_protocol::sign_in::puzzle;
 use symbolon_protocol::sign_in::second_factor_roles::MOST_ROLES;
@@ -12,8 +13,8 @@ use super::super::super::operation::reference;
 use super::super::super::script_members::ID_JAG;
 use super::clients::with_translations;
 use super::{
-    Schemas, algorithm, claims, flag, id_token_claims, list, number, object, optional, pkce, require_pkce,
-    second_factor, seconds, text, time, without_effect,
+    Schemas, algorithm, claims, dpop_nonce, flag, id_token_claims, list, number, object, optional, pkce,
+    require_pkce, second_factor, seconds, text, time, without_effect,
 };
 
 fn sign_in_methods() -> Value {
@@ -36,6 +37,42 @@ fn second_factor_roles() -> Value {
 
 fn registration() -> Value {
     json!({ "type": ["string", "null"], "enum": ["closed", "open", "invited", null] })
+}
+
+fn client_registration() -> Value {
+    json!({
+        "type": "string",
+        "enum": ["off", "initial_access_token", "open"],
+        "description": "Whether applications may register themselves as clients (RFC 7591).",
+    })
+}
+
+fn document_hosts() -> Value {
+    json!({
+        "type": "array",
+        "items": { "type": "string" },
+        "maxItems": 256,
+        "description": "The hosts at which applications may publish their metadata, so that their client_id is a URL: `app.example`, \
+                        `app.example:8443`, `*.app.example` for the hosts below, `*` for every host. Empty: no application is \
+                        known in this way.",
+    })
+}
+
+fn resources() -> Value {
+    json!({
+        "type": "array",
+        "items": { "type": "string", "format": "uri", "maxLength": 2048 },
+        "maxItems": 256,
+        "description": "The resources that clients may name that registered themselves (RFC 8707).",
+    })
+}
+
+fn grant_types() -> Value {
+    json!({
+        "type": "array",
+        "minItems": 1,
+        "items": { "type": "string", "enum": GrantType::ALL.map(GrantType::as_str) },
+    })
 }
 
 /// The variables of the pages' style sheet.
@@ -96,6 +133,7 @@ pub(super) fn settings() -> Schemas {
             ("pkce", pkce()),
             ("require_pkce", require_pkce()),
             ("audience_is_issuer", flag()),
+            ("dpop_nonce", dpop_nonce()),
             ("id_token_claims", id_token_claims()),
             ("second_factor", second_factor()),
             ("second_factor_roles", second_factor_roles()),
@@ -108,6 +146,15 @@ pub(super) fn settings() -> Schemas {
             ("consent_lifetime_seconds", optional(&seconds())),
             ("registration", registration()),
             ("registration_puzzle", json!({ "type": "integer", "minimum": 0, "maximum": puzzle::MOST_BITS })),
+            ("client_registration", client_registration()),
+            ("client_registration_scope", optional(&text())),
+            ("client_registration_full_scope", flag()),
+            ("client_registration_grant_types", optional(&grant_types())),
+            ("client_registration_resources", resources()),
+            ("client_registration_most_clients", json!({ "type": "integer", "minimum": 1 })),
+            ("client_registration_unused_days", number()),
+            ("client_registration_tokens_from", optional(&time())),
+            ("client_id_metadata_documents", document_hosts()),
             ("branding", branding()),
             ("default_language", json!({ "type": "string", "enum": UiLocale::ALL.map(UiLocale::tag) })),
             ("claims", claims::definitions()),
@@ -123,7 +170,9 @@ pub(super) fn settings() -> Schemas {
             ("password_work_kib", optional(&number())),
             ("self_deletion", flag()),
             ("session_management", flag()),
+            ("require_pushed_authorization_requests", flag()),
             ("attributes", list(reference("AttributeDefinition"))),
+            ("trusted_issuers", list(trusted_issuer())),
         ],
     );
     let introspection = [("strictValidation", flag()), ("expectedAudience", optional(&text()))];
@@ -146,6 +195,21 @@ pub(super) fn settings() -> Schemas {
         ("IntrospectionValidation", object(&["strictValidation"], &introspection)),
         ("TokenExchangeSettings", object(&[], &exchange)),
     ]
+}
+
+/// Another issuer whose assertions are believed.
+fn trusted_issuer() -> Value {
+    let uses = json!({ "type": "string", "enum": ["client_authentication", "jwt_bearer"] });
+    object(
+        &["issuer", "for"],
+        &[
+            ("issuer", text()),
+            ("jwks_uri", text()),
+            ("audience", text()),
+            ("for", json!({ "type": "array", "items": uses, "minItems": 1 })),
+            ("subject", json!({ "type": "string", "enum": ["identity", "user_id"] })),
+        ],
+    )
 }
 
 /// Identity assertions for another domain: not supported, so they can only be off.

@@ -28,7 +28,7 @@ fn answers_in_each_mode() {
     let to = |response_mode| ReturnTo { redirect_uri: CALLBACK, response_mode, state: Some("st/1 ") };
     let located = |answer| match answer {
         AuthorizationResponse::Redirect(location) => location,
-        AuthorizationResponse::FormPost { .. } => panic!("a form"),
+        AuthorizationResponse::FormPost { .. } | AuthorizationResponse::Signed(_) => panic!("no redirect"),
     };
     let tail = "code=ac_1_2_x&state=st%2F1%20&iss=https%3A%2F%2Fop.example";
     let query = located(response::success(&to(ResponseMode::Query), &code, ISSUER, None));
@@ -59,4 +59,31 @@ fn answers_in_each_mode() {
     let state = SessionState::of(&client, CALLBACK, "s1", &SeededRandom::new(1)).unwrap();
     let with_state = located(response::success(&stateless, &code, ISSUER, Some(&state)));
     assert!(with_state.ends_with(&format!("&session_state={}", state.as_str())), "{with_state}");
+}
+
+#[test]
+fn a_signed_answer_has_the_parameters_as_claims() {
+    for (mode, placed) in
+        [(ResponseMode::QueryJwt, "?"), (ResponseMode::FragmentJwt, "#"), (ResponseMode::FormPostJwt, "")]
+    {
+        let to = ReturnTo { redirect_uri: CALLBACK, response_mode: mode, state: Some("st") };
+        let answer = response::success(&to, &AuthorizationCode::new("ac_1_2_x"), ISSUER, None);
+        let AuthorizationResponse::Signed(answer) = answer else { panic!("not signed") };
+        let claims: serde_json::Value =
+            serde_json::from_slice(&answer.claims(ISSUER, &ClientId::trusted("rp"), NOW)).unwrap();
+        let exp = NOW.seconds() + 600;
+        let expected =
+            serde_json::json!({ "iss": ISSUER, "aud": "rp", "exp": exp, "code": "ac_1_2_x", "state": "st" });
+        assert_eq!(claims, expected);
+        match answer.with("e.y.J") {
+            AuthorizationResponse::Redirect(to) => {
+                assert_eq!(to, format!("{CALLBACK}{placed}response=e.y.J"))
+            }
+            AuthorizationResponse::FormPost { action, fields } => {
+                assert_eq!((&*action, fields), (CALLBACK, vec![("response", "e.y.J".to_owned())]));
+                assert_eq!(mode, ResponseMode::FormPostJwt);
+            }
+            AuthorizationResponse::Signed(_) => panic!("signed twice"),
+        }
+    }
 }

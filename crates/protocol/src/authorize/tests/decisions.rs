@@ -201,6 +201,7 @@ fn hint(sub: &str) -> IdTokenHint {
         sub: UserId::trusted(sub),
         sid: None,
         aud: ClientId::trusted("another-rp"),
+        pairwise_sub: None,
     }))
 }
 
@@ -365,4 +366,68 @@ fn a_request_for_a_class_asks_for_one_factor_more_and_is_answered_without() {
         session.amr = session.amr.with(AuthenticationMethod::Mfa);
     };
     Case::new(&[TWO]).with(proven).issues("openid profile");
+}
+
+/// OpenID Connect Core 3.1.2.2, 5.5.1.
+#[test]
+fn a_sub_with_a_value_expects_its_user_as_a_hint_does() {
+    const ALICE: (&str, &str) = ("claims", r#"{"id_token":{"sub":{"value":"alice"}}}"#);
+    const BOB: (&str, &str) = ("claims", r#"{"id_token":{"sub":{"value":"bob"}}}"#);
+    Case::new(&[ALICE, NONE]).issues("openid profile");
+    Case::new(&[BOB, NONE]).fails(ErrorCode::LoginRequired);
+    // Whoever has allowed the client nothing is not betrayed by it: a client would try ids out.
+    Case::new(&[ALICE, NONE]).with(|case| case.consent = None).fails(ErrorCode::LoginRequired);
+    Case::new(&[NONE]).with(|case| case.consent = None).fails(ErrorCode::ConsentRequired);
+    Case::new(&[BOB]).asks_login(true);
+    let signed_in = |case: &mut Case| case.signed_in_at = case.session.as_ref().map(|s| s.auth_time);
+    Case::new(&[BOB]).with(signed_in).fails(ErrorCode::LoginRequired);
+    // A hint does not take its place, nor it that of a hint.
+    Case::new(&[BOB, NONE]).with(|case| case.hint = hint("alice")).fails(ErrorCode::LoginRequired);
+    Case::new(&[ALICE, NONE]).with(|case| case.hint = hint("bob")).fails(ErrorCode::LoginRequired);
+    let rp = ClientId::trusted("rp");
+    assert_eq!(
+        IdTokenHint::Absent.or_user(Some("bob"), &rp).claims().map(|claims| claims.sub.as_str()),
+        Some("bob")
+    );
+    assert_eq!(hint("alice").or_user(Some("bob"), &rp), hint("alice"));
+    assert_eq!(IdTokenHint::Absent.or_user(None, &rp), IdTokenHint::Absent);
+    assert_eq!(IdTokenHint::Unverifiable.or_user(Some("bob"), &rp), IdTokenHint::Unverifiable);
+}
+
+/// OpenID Connect Core 5.5.1.1.
+#[test]
+fn an_essential_class_must_be_reached() {
+    const TWO: (&str, &str) =
+        ("claims", r#"{"id_token":{"acr":{"essential":true,"value":"urn:symbolon:acr:2"}}}"#);
+    const VOLUNTARY: (&str, &str) = ("claims", r#"{"id_token":{"acr":{"value":"urn:symbolon:acr:2"}}}"#);
+    const GOLD: (&str, &str) = ("claims", r#"{"id_token":{"acr":{"essential":true,"values":["gold"]}}}"#);
+    let stays = |case: &mut Case| case.stays_at = Some(session().sid);
+    let proven = |case: &mut Case| {
+        let session = case.session.as_mut().unwrap();
+        session.amr = session.amr.with(AuthenticationMethod::Mfa);
+    };
+    assert_eq!(Case::new(&[TWO]).decide(), Decision::StepUp);
+    Case::new(&[TWO]).with(proven).issues("openid profile");
+    Case::new(&[TWO, NONE]).with(proven).issues("openid profile");
+    Case::new(&[TWO]).with(stays).fails(ErrorCode::AccessDenied);
+    Case::new(&[TWO, NONE]).fails(ErrorCode::LoginRequired);
+    Case::new(&[GOLD]).with(proven).fails(ErrorCode::AccessDenied);
+    assert_eq!(Case::new(&[VOLUNTARY]).decide(), Decision::StepUp);
+    Case::new(&[VOLUNTARY]).with(stays).issues("openid profile");
+    Case::new(&[VOLUNTARY, NONE]).issues("openid profile");
+    // It takes the place of `acr_values`.
+    Case::new(&[("acr_values", "urn:symbolon:acr:1"), TWO]).with(stays).fails(ErrorCode::AccessDenied);
+}
+
+/// A claim is asked for by its scope, so the person is asked for that scope.
+#[test]
+fn claims_by_name_need_the_consent_of_their_scope() {
+    const EMAIL: (&str, &str) = ("claims", r#"{"userinfo":{"email":{"essential":true}}}"#);
+    const NAME: (&str, &str) = ("claims", r#"{"userinfo":{"name":null}}"#);
+    Case::new(&[NAME, ("scope", "openid"), NONE]).issues("openid profile");
+    let asked = Case::new(&[EMAIL]).decide();
+    assert_eq!(asked, Decision::Consent { scopes: scope("openid profile email") });
+    Case::new(&[EMAIL, NONE]).fails(ErrorCode::ConsentRequired);
+    let skips = |case: &mut Case| case.client.skip_consent = true;
+    Case::new(&[EMAIL, NONE]).with(skips).issues("openid profile email");
 }

@@ -31,14 +31,20 @@ fn what_is_kept_or_goes_back_is_bounded_as_it_is_encoded() {
 fn requests_and_where_their_errors_go() {
     use ErrorCode::*;
     use Outcome::*;
-    use ResponseMode::{FormPost, Fragment, Query};
+    use ResponseMode::{FormPost, Fragment, Query, QueryJwt};
     let table: &[(&[(&str, &str)], Outcome)] = &[
         (&[], Good),
         (&[("nonce", ""), ("state", "")], Good),
         (&[("scope", "profile")], Good),
         (&[("redirect_uri", "http://127.0.0.1:49152/cb")], Good),
         (&[("unknown", "1"), ("claims", "{}"), ("acr_values", "1")], Good),
+        (&[("claims", r#"{"userinfo":{"email":null}}"#)], Good),
+        (&[("claims", "email")], Redirect(InvalidRequest, Query)),
+        (&[("claims", "email"), ("scope", "profile")], Redirect(InvalidRequest, Query)),
+        (&[("claims", "{}"), ("claims", "{}")], Redirect(InvalidRequest, Query)),
         (&[("resource", ISSUER)], Good),
+        (&[("dpop_jkt", "Ge4z_yKVyrGVCj0ssC4PX3vNxT1xjLWvL4kXRbCmbdo")], Good),
+        (&[("dpop_jkt", "too-short")], Redirect(InvalidRequest, Query)),
         (
             &[("resource", "https://a.example"), ("resource", "https://b.example")],
             Redirect(InvalidTarget, Query),
@@ -52,19 +58,18 @@ fn requests_and_where_their_errors_go() {
         (&[("response_type", "")], Redirect(InvalidRequest, Query)),
         (&[("response_type", "none")], Redirect(UnsupportedResponseType, Query)),
         (&[("response_type", "token")], Redirect(UnsupportedResponseType, Fragment)),
-        (&[("response_type", "id_token token")], Redirect(UnsupportedResponseType, Fragment)),
-        (&[("response_type", "code id_token")], Redirect(UnsupportedResponseType, Fragment)),
-        (&[("response_type", "id_token"), ("scope", "\"")], Redirect(UnsupportedResponseType, Fragment)),
-        (
-            &[("response_type", "id_token"), ("response_mode", "query")],
-            Redirect(UnsupportedResponseType, Query),
-        ),
+        (&[("response_type", "id_token token")], Redirect(UnauthorizedClient, Fragment)),
+        (&[("response_type", "token id_token")], Redirect(UnauthorizedClient, Fragment)),
+        (&[("response_type", "id_token"), ("scope", "\"")], Redirect(UnauthorizedClient, Fragment)),
+        (&[("response_type", "id_token"), ("response_mode", "query")], Redirect(InvalidRequest, Fragment)),
         (&[("response_type", "token"), ("response_mode", "x")], Redirect(InvalidRequest, Fragment)),
         (
             &[("response_type", "code id_token"), ("response_mode", "fragment")],
-            Redirect(UnsupportedResponseType, Fragment),
+            Redirect(UnauthorizedClient, Fragment),
         ),
-        (&[("response_mode", "jwt")], Redirect(InvalidRequest, Query)),
+        (&[("response_mode", "jwt")], Good),
+        (&[("response_mode", "jwt"), ("prompt", "x")], Redirect(InvalidRequest, QueryJwt)),
+        (&[("response_mode", "web_message")], Redirect(InvalidRequest, Query)),
         (&[("state", "a"), ("state", "b")], Redirect(InvalidRequest, Query)),
         (&[("acr_values", "1"), ("acr_values", "2")], Redirect(InvalidRequest, Query)),
         (&[("unknown", "1"), ("unknown", "2")], Redirect(InvalidRequest, Query)),
@@ -100,7 +105,10 @@ fn a_form_is_posted_to_web_servers_only() {
         let text = query(&[("redirect_uri", "com.example.app:/cb"), ("response_mode", mode)]);
         let params = Params::parse(text.as_bytes()).unwrap();
         match AuthorizationRequest::check(&params, &native, (ISSUER, &IssuerSettings::default())) {
-            Ok(request) => assert!(good && request.return_to.response_mode.as_str() == mode),
+            Ok(request) => {
+                let read = ResponseMode::parse(mode, ResponseMode::Query);
+                assert!(good && Some(request.return_to.response_mode) == read);
+            }
             Err(Rejection::Redirect(to, error)) => {
                 assert_eq!((good, error.code), (false, ErrorCode::InvalidRequest));
                 assert_eq!(to.response_mode, ResponseMode::Query, "nor can the error be");
@@ -220,5 +228,83 @@ proptest! {
             }
             Err(Rejection::Page(error)) => prop_assert_eq!(error.code.status(), 400),
         }
+    }
+}
+
+#[test]
+fn response_types_must_be_registered_and_their_errors_go_to_the_fragment() {
+    let settings = IssuerSettings::default();
+    let redirect = |code, mode| Outcome::Redirect(code, mode);
+    for own in ResponseType::ALL {
+        let with = |changes: &[(&str, &str)]| {
+            let changes = [&[("response_type", own.as_str())], changes].concat();
+            query(&changes)
+        };
+        let mode = if own == ResponseType::Code { ResponseMode::Query } else { ResponseMode::Fragment };
+        let registered = Client {
+            grant_types: own.grant_types().to_vec(),
+            response_types: if own == ResponseType::Code { Vec::new() } else { vec![own] },
+            ..client()
+        };
+        let outcome = |changes: &[(&str, &str)]| outcome(&with(changes), &registered, &settings);
+        assert_eq!(outcome(&[]), Outcome::Good, "{own:?}");
+        assert_eq!(outcome(&[("response_mode", "form_post")]), Outcome::Good);
+        if own != ResponseType::Code {
+            let refused = super::outcome(&with(&[]), &client(), &settings);
+            assert_eq!(refused, redirect(ErrorCode::UnauthorizedClient, mode), "{own:?}: off by default");
+            let refused = outcome(&[("response_mode", "query")]);
+            assert_eq!(refused, redirect(ErrorCode::InvalidRequest, mode), "{own:?}: tokens in a query");
+            let refused = outcome(&[("response_mode", "query.jwt")]);
+            assert_eq!(
+                refused,
+                redirect(ErrorCode::InvalidRequest, mode),
+                "{own:?}: readable tokens in a query"
+            );
+        }
+        if own.has_id_token() {
+            assert_eq!(outcome(&[("nonce", "")]), redirect(ErrorCode::InvalidRequest, mode), "{own:?}");
+            assert_eq!(
+                outcome(&[("scope", "profile")]),
+                redirect(ErrorCode::InvalidRequest, mode),
+                "{own:?}"
+            );
+        }
+        // PKCE protects codes.
+        let public =
+            Client { token_endpoint_auth_method: TokenEndpointAuthMethod::None, ..registered.clone() };
+        let without = super::outcome(
+            &with(&[("code_challenge", ""), ("code_challenge_method", "")]),
+            &public,
+            &settings,
+        );
+        match own.has_code() {
+            true => assert_eq!(without, redirect(ErrorCode::InvalidRequest, mode), "{own:?}"),
+            false => assert_eq!(without, Outcome::Good, "{own:?}"),
+        }
+    }
+    for unknown in ["token", "none", "code code"] {
+        let (_, mode) =
+            (unknown, if unknown == "token" { ResponseMode::Fragment } else { ResponseMode::Query });
+        let refused = outcome(&query(&[("response_type", unknown)]), &client(), &settings);
+        assert_eq!(refused, redirect(ErrorCode::UnsupportedResponseType, mode), "{unknown}");
+    }
+}
+
+/// OpenID Connect Core 5.5: a request without `openid` is none of OpenID Connect.
+#[test]
+fn claims_widen_the_scope_of_a_request_with_openid() {
+    let claims = |document| ("claims", document);
+    for (changes, expected) in [
+        (vec![claims(r#"{"userinfo":{"email":null}}"#)], "openid profile email"),
+        (vec![claims(r#"{"id_token":{"email":{"essential":true},"name":null}}"#)], "openid profile email"),
+        (vec![claims(r#"{"userinfo":{"phone_number":null,"offline_access":null}}"#)], "openid profile"),
+        (vec![("scope", "profile"), claims(r#"{"userinfo":{"email":null}}"#)], "profile"),
+    ] {
+        let text = query(&changes);
+        let params = Params::parse(text.as_bytes()).unwrap();
+        let client = client();
+        let request =
+            AuthorizationRequest::check(&params, &client, (ISSUER, &IssuerSettings::default())).unwrap();
+        assert_eq!(request.scope.as_str(), expected, "{changes:?}");
     }
 }

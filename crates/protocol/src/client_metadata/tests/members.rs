@@ -33,6 +33,20 @@ fn defaults_of_the_contract() {
     assert_eq!(client.token_exchange.delegation_mode, DelegationMode::Delegation);
 }
 
+/// RFC 9126 6. A record without it is as before, for nodes of earlier versions.
+#[test]
+fn pushed_requests_may_be_required() {
+    const NAME: &str = "require_pushed_authorization_requests";
+    let mut metadata = readme();
+    assert!(!view(&made(metadata.clone()).client).contains_key(NAME));
+    metadata.insert(NAME.to_owned(), json!(true));
+    let client = made(metadata).client;
+    assert!(client.require_pushed_authorization_requests);
+    assert_eq!(view(&client)[NAME], true);
+    let stored = serde_json::to_value(&client).unwrap();
+    assert!(serde_json::from_value::<Client>(stored).unwrap() == client);
+}
+
 #[test]
 fn refusals_name_the_member() {
     let table = [
@@ -51,11 +65,13 @@ fn refusals_name_the_member() {
         ("response_types", json!(["token"])),
         ("scope", json!("a\"b")),
         ("token_endpoint_auth_method", json!("client_secret_jwt")),
-        ("jwks_uri", json!("https://rp.example/jwks")),
+        ("jwks_uri", json!("http://rp.example/jwks")),
+        ("jwks_uri", json!("https://rp.example/jwks#one")),
+        ("jwks_uri", json!("com.example.app:/jwks")),
         ("jwks", json!({"keys": [{"kty": "RSA", "n": "AQAB", "e": "AQAB", "d": "AQAB"}]})),
-        ("subject_type", json!("pairwise")),
+        ("subject_type", json!("sector")),
         ("token_endpoint_auth_signing_alg", json!("HS256")),
-        ("dpop_bound_access_tokens", json!(true)),
+        ("dpop_bound_access_tokens", json!("yes")),
         ("id_token_encrypted_response_alg", json!("RSA-OAEP-256")),
         ("backchannel_logout_uri", json!("http://rp.example/logout")),
         ("backchannel_logout_uri", json!("https://rp.example/logout#x")),
@@ -217,6 +233,73 @@ fn methods_and_what_they_need() {
     let service = made(object(service));
     assert_eq!(service.view()["response_types"], json!([]));
     assert!(service.client_secret.is_some());
+}
+
+/// RFC 7591 2: `jwks` and `jwks_uri` are never both there.
+#[test]
+fn published_keys_stand_in_for_given_ones_and_never_beside_them() {
+    let uri = json!("https://rp.example/jwks?tenant=1");
+    let mut metadata = with("jwks_uri", uri.clone());
+    metadata.insert("token_endpoint_auth_method".to_owned(), json!("private_key_jwt"));
+    let client = made(metadata.clone()).client;
+    assert!(client.jwks.is_none() && client.client_secrets.is_empty());
+    assert_eq!(view(&client)["jwks_uri"], uri);
+    let stored = serde_json::to_value(&client).unwrap();
+    assert!(serde_json::from_value::<Client>(stored).unwrap() == client);
+    assert!(!serde_json::to_string(&made(readme()).client).unwrap().contains("jwks_uri"));
+    // Whoever publishes keys on this machine needs no https; whether it is called is decided when it is called.
+    assert!(
+        create(with("jwks_uri", json!("http://127.0.0.1:8080/jwks")), NOW, &SeededRandom::new(1)).is_ok()
+    );
+    metadata.insert("jwks".to_owned(), json!({ "keys": [] }));
+    let both = create(metadata, NOW, &SeededRandom::new(1)).map(|_| ()).unwrap_err();
+    assert!(both.description.starts_with("jwks_uri must not stand beside jwks"), "{both}");
+}
+
+#[test]
+fn response_types_and_grant_types_agree() {
+    let made = |members: Value| {
+        let mut metadata = json!({ "client_name": "rp", "redirect_uris": ["https://rp.example/"] });
+        metadata.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        create(object(metadata), NOW, &SeededRandom::new(1)).map(|made| made.view())
+    };
+    let hybrid = made(json!({ "response_types": ["code", "token id_token code"] })).unwrap();
+    assert_eq!(hybrid["response_types"], json!(["code", "code id_token token"]));
+    assert_eq!(hybrid["grant_types"], json!(["authorization_code", "implicit"]));
+    let implicit = made(json!({ "response_types": ["id_token"] })).unwrap();
+    assert_eq!(implicit["grant_types"], json!(["implicit"]));
+    assert_eq!(
+        made(json!({ "response_types": ["code"] })).unwrap()["grant_types"],
+        json!(["authorization_code"])
+    );
+    for (members, told) in [
+        (json!({ "grant_types": ["implicit"] }), "no response type uses"),
+        (
+            json!({ "grant_types": ["authorization_code"], "response_types": ["code token"] }),
+            "needs implicit",
+        ),
+        (
+            json!({ "grant_types": ["implicit"], "response_types": ["code token"] }),
+            "needs authorization_code",
+        ),
+        (json!({ "response_types": ["token"] }), "not supported"),
+        (
+            json!({ "response_types": ["code token"], "dpop_bound_access_tokens": true }),
+            "pass through the browser",
+        ),
+        (json!({ "response_types": ["id_token"], "redirect_uris": [] }), "for the grant type implicit"),
+    ] {
+        let refused = made(members.clone()).unwrap_err();
+        assert!(refused.description.contains(told), "{members}: {}", refused.description);
+    }
+    // Who takes a grant type away says what becomes of the response type that needs it.
+    let hybrid = json!({ "client_name": "rp", "redirect_uris": ["https://rp.example/"], "response_types": ["code token"] });
+    let client = create(object(hybrid), NOW, &SeededRandom::new(1)).unwrap().client;
+    let changed = |change: Value| patch(&client, object(change), NOW, &SeededRandom::new(1));
+    assert!(changed(json!({ "grant_types": ["authorization_code"] })).is_err());
+    let whole = json!({ "grant_types": ["authorization_code"], "response_types": ["code"] });
+    let patched = changed(whole).unwrap().client;
+    assert!(patched.response_types.is_empty());
 }
 
 #[test]
@@ -388,4 +471,122 @@ fn a_sign_in_from_outside_begins_at_an_https_address() {
         let description = refused.map(drop).unwrap_err().description.to_string();
         assert!(description.contains("initiate_login_uri"), "{bad}: {description}");
     }
+}
+
+/// A record without them is as before, for nodes of earlier versions.
+#[test]
+fn algorithms_of_signed_answers_are_kept_and_none_means_that_there_is_none() {
+    for name in ["userinfo_signed_response_alg", "introspection_signed_response_alg"] {
+        for unsigned in [json!(null), json!("none")] {
+            let client = made(with(name, unsigned)).client;
+            assert!(!view(&client).contains_key(name), "{name}");
+            assert_eq!(serde_json::to_value(&client).unwrap().get(name), None);
+        }
+        let client = made(with(name, json!("ES256"))).client;
+        assert_eq!(view(&client)[name], "ES256");
+        let stored = serde_json::to_value(&client).unwrap();
+        assert!(serde_json::from_value::<Client>(stored).unwrap() == client);
+        let error = create(with(name, json!("HS256")), NOW, &SeededRandom::new(1)).map(|_| ()).unwrap_err();
+        assert!(error.description.starts_with(name), "{error}");
+    }
+}
+
+/// Another issuer may sign in the client's place, and then it needs no key of its own.
+#[test]
+fn other_issuers_may_sign_for_a_client() {
+    let entries = json!([{ "issuer": "https://k8s.example", "sub": "system:serviceaccount:shop:*" }]);
+    let mut metadata = with("assertion_issuers", entries.clone());
+    assert!(create(metadata.clone(), NOW, &SeededRandom::new(1)).is_err(), "only with private_key_jwt");
+    metadata.insert("token_endpoint_auth_method".to_owned(), json!("private_key_jwt"));
+    let client = made(metadata.clone()).client;
+    assert!(
+        client.takes_assertions_of("https://k8s.example")
+            && !client.takes_assertions_of("https://other.example")
+    );
+    assert_eq!(view(&client)["assertion_issuers"], entries);
+    assert!(!serde_json::to_string(&made(readme()).client).unwrap().contains("assertion_issuers"));
+    for bad in [
+        json!([]),
+        json!([{ "issuer": "https://k8s.example", "sub": "*" }]),
+        json!([{ "issuer": "https://k8s.example" }]),
+    ] {
+        metadata.insert("assertion_issuers".to_owned(), bad.clone());
+        assert!(create(metadata.clone(), NOW, &SeededRandom::new(1)).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn a_pairwise_client_has_a_sector_or_is_told_how_to_get_one() {
+    let tried = |redirect_uris: serde_json::Value, document: serde_json::Value| {
+        let mut metadata = with("subject_type", json!("pairwise"));
+        metadata.insert("redirect_uris".to_owned(), redirect_uris);
+        metadata.insert("sector_identifier_uri".to_owned(), document);
+        create(metadata, NOW, &SeededRandom::new(1)).map(|made| made.client)
+    };
+    let two = json!(["https://a.example/1", "https://b.example/2"]);
+    let client = tried(json!(["https://a.example/1", "https://a.example:8443/2"]), json!(null)).unwrap();
+    assert_eq!(client.sector.as_deref(), Some("a.example"));
+    assert_eq!(view(&client)["subject_type"], "pairwise");
+    let stored = serde_json::to_value(&client).unwrap();
+    assert!(serde_json::from_value::<Client>(stored).unwrap() == client);
+    assert_eq!(document_needed(None, &client), None);
+    let client = tried(two.clone(), json!("https://s.example/list")).unwrap();
+    assert_eq!(client.sector.as_deref(), Some("s.example"));
+    assert_eq!(document_needed(None, &client), Some("https://s.example/list"));
+    assert_eq!(document_needed(Some(&client), &client), None);
+    let fewer = Client { redirect_uris: vec!["https://a.example/1".to_owned()], ..client.clone() };
+    assert!(document_needed(Some(&fewer), &client).is_some());
+    assert!(check_document(&client, two.to_string().as_bytes()).is_ok());
+    for bad in ["[\"https://a.example/1\"]", "{}", "[1]", ""] {
+        assert!(check_document(&client, bad.as_bytes()).is_err(), "{bad}");
+    }
+    for (redirect_uris, document, about) in [
+        (two.clone(), json!(null), "subject_type"),
+        (json!(["http://127.0.0.1/cb"]), json!(null), "subject_type"),
+        (json!(["com.example.app:/cb"]), json!(null), "subject_type"),
+        (two.clone(), json!("http://s.example/list"), "sector_identifier_uri"),
+        (two, json!(7), "sector_identifier_uri"),
+    ] {
+        let error = tried(redirect_uris, document).map(|_| ()).unwrap_err();
+        assert!(error.description.starts_with(about), "{error}");
+    }
+    // Where subjects are public the member is shown, and nothing is asked for.
+    let public = made(with("sector_identifier_uri", json!("https://s.example/list"))).client;
+    assert_eq!((public.sector.as_deref(), document_needed(None, &public)), (None, None));
+}
+
+/// RFC 8705 2.1.2: exactly one member says what the certificate has.
+#[test]
+fn a_client_of_mutual_tls_registers_what_its_certificate_has() {
+    let by_certificate = |members: Value| {
+        let mut metadata = with("token_endpoint_auth_method", json!("tls_client_auth"));
+        metadata.extend(object(members));
+        metadata
+    };
+    let name = json!({ "tls_client_auth_subject_dn": "CN=client,O=Acme" });
+    let client = made(by_certificate(name)).client;
+    assert_eq!(view(&client)["tls_client_auth_subject_dn"], "CN=client,O=Acme");
+    let stored = serde_json::to_value(&client).unwrap();
+    assert!(serde_json::from_value::<Client>(stored).unwrap() == client);
+    let refused = |metadata: Metadata| {
+        create(metadata, NOW, &SeededRandom::new(1)).map(|_| ()).unwrap_err().description.to_string()
+    };
+    for (members, told) in [
+        (json!({}), "tls_client_auth_subject_dn is required for tls_client_auth"),
+        (json!({ "tls_client_auth_subject_dn": "client" }), "tls_client_auth_subject_dn must be"),
+        (
+            json!({ "tls_client_auth_san_dns": "a.example", "tls_client_auth_san_ip": "192.0.2.1" }),
+            "tls_client_auth_san_ip must not stand beside another",
+        ),
+    ] {
+        let error = refused(by_certificate(members.clone()));
+        assert!(error.starts_with(told), "{members}: {error}");
+    }
+    let other_method = refused(with("tls_client_auth_san_dns", json!("a.example")));
+    assert!(other_method.contains("needs the token_endpoint_auth_method tls_client_auth"), "{other_method}");
+    let keyless = refused(with("token_endpoint_auth_method", json!("self_signed_tls_client_auth")));
+    assert!(keyless.starts_with("jwks is required for self_signed_tls_client_auth"), "{keyless}");
+    let bound = made(with("tls_client_certificate_bound_access_tokens", json!(true))).client;
+    assert!(bound.requires_bound_tokens() && !bound.requires_proof());
+    assert!(!view(&made(readme()).client).contains_key("tls_client_certificate_bound_access_tokens"));
 }

@@ -46,16 +46,21 @@ fn every_claim_is_written_under_its_name() {
         "iat": 1_700_000_000, "exp": 1_702_592_000, "nbf": 1_700_000_001, "jti": "at_7_x", "auth_time": 1_699_999_999,
         "acr": "\"gold\"", "amr": ["pwd", "otp"], "gid": "gr_7_1700000000123_0123456789abcdefghijkg", "sid": "1_0_s",
         "anc": ["at_7_y", "at_7_z"], "gcl": "other", "gat": 1_699_999_998, "act": { "sub": "client:a" },
-        "may_act": { "sub": "client:b" }, "resource": ["https://a.example", "https://b.example"], "roles": ["\"r\"", "s"],
+        "may_act": { "sub": "client:b" }, "cnf": { "jkt": "k", "x5t#S256": "c" }, "resource": ["https://a.example", "https://b.example"], "roles": ["\"r\"", "s"],
     });
     let token = parse(TYP, &full).unwrap();
     let written = token.to_json();
     assert_eq!(serde_json::from_slice::<Value>(&written).unwrap(), full);
-    let AccessToken { nbf, acr, gid, sid, gcl, gat, act, may_act, .. } = token;
+    let AccessToken { nbf, acr, gid, sid, gcl, gat, act, may_act, cnf, .. } = token;
     assert!(
         nbf.is_some() && acr.is_some() && gid.is_some() && sid.is_some() && gcl.is_some() && gat.is_some()
     );
-    assert!(act.is_some() && may_act.is_some());
+    assert!(act.is_some() && may_act.is_some() && cnf.jkt.as_deref() == Some("k"));
+    assert_eq!(cnf.x5t_s256.as_deref(), Some("c"));
+    // Another method of confirmation is not one of this server's, and ignored (RFC 7800 3.1).
+    let mut other = full;
+    other["cnf"] = json!({ "kid": "k" });
+    assert_eq!(parse(TYP, &other).unwrap().cnf.claim(), None);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::token::fixture::{VERIFIER, World, after, client, code};
 const REDIRECT_URI: &str = "https://app.example.com/cb";
 
 fn good() -> PresentedCode<'static> {
-    PresentedCode { redirect_uri: Some(REDIRECT_URI), code_verifier: Some(VERIFIER) }
+    PresentedCode { redirect_uri: Some(REDIRECT_URI), code_verifier: Some(VERIFIER), thumbprint: None }
 }
 
 #[test]
@@ -57,7 +57,8 @@ fn pkce_of_rfc_7636_and_rfc_9700() {
     ] {
         let mut code = code("openid");
         code.code_challenge = code.code_challenge.filter(|_| challenge);
-        let presented = PresentedCode { redirect_uri: Some(REDIRECT_URI), code_verifier: verifier };
+        let presented =
+            PresentedCode { redirect_uri: Some(REDIRECT_URI), code_verifier: verifier, thumbprint: None };
         let answer = check(&code, &client, presented).map_err(|error| error.code);
         let expected = if good { Ok(()) } else { Err(ErrorCode::InvalidGrant) };
         assert_eq!(answer, expected, "challenge {challenge}, verifier {verifier:?}");
@@ -112,4 +113,35 @@ fn without_the_grant_type_there_is_no_family_and_nothing_outlives_the_session() 
 fn without_openid_there_is_no_id_token() {
     let world = World::new();
     assert!(issue(&world.context(), &code("email"), after(3600)).id.is_none());
+}
+
+#[test]
+fn a_code_for_a_key_needs_that_key_by_rfc_9449_section_10() {
+    let bound = CodeGrant { dpop_jkt: Some("jkt".into()), ..code("openid") };
+    let proves = |thumbprint| PresentedCode { thumbprint, ..good() };
+    for (code, thumbprint, good) in [
+        (&bound, Some("jkt"), true),
+        (&bound, Some("other"), false),
+        (&bound, None, false),
+        (&code("openid"), Some("jkt"), true),
+    ] {
+        let answer = check(code, &client("app"), proves(thumbprint)).map_err(|error| error.reason);
+        assert_eq!(answer, if good { Ok(()) } else { Err(Reason::CodeKeyOther) }, "{thumbprint:?}");
+    }
+}
+
+#[test]
+fn tokens_are_bound_to_the_proven_key_and_refresh_tokens_of_public_clients_too() {
+    let mut world = World::new();
+    for (method, binding) in
+        [(TokenEndpointAuthMethod::ClientSecretBasic, None), (TokenEndpointAuthMethod::None, Some("jkt"))]
+    {
+        world.client.token_endpoint_auth_method = method;
+        let context = Context { jkt: Some("jkt"), ..world.context() };
+        let plan = issue(&context, &code("openid"), after(3600));
+        assert_eq!(plan.access.cnf.jkt.as_deref(), Some("jkt"));
+        assert_eq!(plan.family.unwrap().binding.as_deref(), binding, "{method:?}");
+        let unbound = issue(&world.context(), &code("openid"), after(3600));
+        assert_eq!((unbound.access.cnf.jkt.clone(), unbound.family.unwrap().binding.clone()), (None, None));
+    }
 }

@@ -9,11 +9,11 @@ fn at_hash_is_the_left_half_by_the_hash_of_the_algorithm() {
     // OpenID Connect Core appendix A.3.
     let token = b"jHkWEdUXMU1BwAsC4vtUsZwnNvTIxEl0z9K3vx5KF0Y";
     for algorithm in [Algorithm::Rs256, Algorithm::Ps256, Algorithm::Es256] {
-        assert_eq!(at_hash(token, None, algorithm), "77QmUPtjPfzWtF2AnpK9RQ");
-        assert_eq!(at_hash(b"", Some(digest::sha256(&[token])), algorithm), "77QmUPtjPfzWtF2AnpK9RQ");
+        assert_eq!(left_half(token, None, algorithm), "77QmUPtjPfzWtF2AnpK9RQ");
+        assert_eq!(left_half(b"", Some(digest::sha256(&[token])), algorithm), "77QmUPtjPfzWtF2AnpK9RQ");
     }
     // Ed25519: half of the SHA-512 of "abc" (FIPS 180-2 appendix C.1).
-    let eddsa = at_hash(b"abc", Some([0; 32]), Algorithm::EdDsa);
+    let eddsa = left_half(b"abc", Some([0; 32]), Algorithm::EdDsa);
     assert_eq!(eddsa, "3a81oZNherrMQXNJriBBMRLm-k6JqX6iCp7u5ktV05o");
 }
 

@@ -104,7 +104,7 @@ pub(super) fn rotation(context: &Context<'_>, family: &Family, presented: u32) -
         retry_window: own.refresh_retry_window.map_or(settings.refresh_retry_window, Duration::from_secs),
         idle: context.lifetimes().refresh_token_idle,
         // RFC 9700 2.2.2: refresh tokens of public clients MUST be sender-constrained or rotate.
-        rotate: client.is_public() || own.refresh_token_rotation.unwrap_or(settings.refresh_token_rotation),
+        rotate: client.is_public() || settings.rotates_for(own),
         tombstone_until: grant_needed_until(family, settings, own, now),
     }
 }

@@ -93,8 +93,8 @@ fn refusals_of_rfc_6749_section_6() {
     without_grant_type.grant_types = vec![GrantType::AuthorizationCode];
     let narrower = |left| Client { scope: scope(left), ..client("app") };
     let plain = PresentedRefreshToken::default();
-    let asks = |scope| PresentedRefreshToken { scope: Some(scope), thumbprint: None };
-    let proves = |key| PresentedRefreshToken { scope: None, thumbprint: Some(key) };
+    let asks = |scope| PresentedRefreshToken { scope: Some(scope), ..Default::default() };
+    let proves = |key| PresentedRefreshToken { thumbprint: Some(key), ..Default::default() };
     for (family, client, presented, now, answer) in [
         (family(), client("app"), plain, NOW, Ok("openid profile email")),
         (family(), client("app"), asks(""), NOW, Ok("openid profile email")),

@@ -20,7 +20,6 @@ use symbolon_app::app::App;
 use symbolon_app::audit::AuditEntry;
 use symbolon_app::back_channel_logout::{self, LogoutNotice};
 use symbolon_app::issuer::{IssuerState, TokenType};
-use symbolon_crypto::jws::append_compact;
 use symbolon_outbound::{OutboundError, OutboundRequest};
 use symbolon_protocol::back_channel_logout::TRIED_FOR;
 use symbolon_protocol::client::Client;
@@ -213,25 +212,13 @@ impl Handover<'_> {
     async fn token(&self, client: &Client) -> Result<String, String> {
         let Self { app, issuer, notice, .. } = self;
         let now = app.now();
-        let claims = notice.ended().logout_token(&issuer.url, now, &*app.random);
-        let keys = issuer.keys.load_full();
+        let pairwise = issuer.pairwise(client);
+        let claims = notice.ended().logout_token(&issuer.url, pairwise, now, &*app.random);
         let algorithm = client
             .id_token_signed_response_alg
-            .unwrap_or_else(|| keys.algorithm(&issuer.settings.load(), now));
-        let key =
-            keys.signing(algorithm, now).ok_or_else(|| format!("no active signing key for {algorithm}"))?;
-        app.signatures.increment(algorithm as usize);
-        let mut token = Vec::new();
-        append_compact(
-            &mut token,
-            &*app.signer,
-            &key.key,
-            key.header(TokenType::LogoutToken),
-            &claims.to_json(),
-        )
-        .await
-        .map_err(|error| error.to_string())?;
-        String::from_utf8(token).map_err(|error| error.to_string())
+            .unwrap_or_else(|| issuer.keys.load().algorithm(&issuer.settings.load(), now));
+        let signed = app.sign(issuer, (algorithm, TokenType::LogoutToken), &claims.to_json(), now).await;
+        signed.map_err(|error| error.to_string())
     }
 
     async fn settle(&self, attempt: Attempt) {

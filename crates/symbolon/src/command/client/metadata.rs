@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::command::{CommandError, assignment};
 
 /// Options that set one text member of the metadata (RFC 7591 2).
-const TEXTS: [(&str, &str, &str, &str); 6] = [
+const TEXTS: [(&str, &str, &str, &str); 7] = [
     ("name", "client_name", "NAME", "Name that people are shown"),
     ("scope", "scope", "SCOPES", "Scopes that it may ask for, separated by spaces"),
     (
@@ -17,6 +17,12 @@ const TEXTS: [(&str, &str, &str, &str); 6] = [
         "token_endpoint_auth_method",
         "METHOD",
         "client_secret_basic, client_secret_post, private_key_jwt or none",
+    ),
+    (
+        "jwks-uri",
+        "jwks_uri",
+        "URI",
+        "Where it publishes the keys by which it signs assertions and request objects",
     ),
     (
         "backchannel-logout-uri",
@@ -39,7 +45,7 @@ const TEXTS: [(&str, &str, &str, &str); 6] = [
 ];
 
 /// Options that may be given more than once.
-const LISTS: [(&str, &str, &str, &str); 5] = [
+const LISTS: [(&str, &str, &str, &str); 6] = [
     ("redirect-uri", "redirect_uris", "URI", "Where codes may go; may be given more than once"),
     (
         "redirect-uri-form",
@@ -59,6 +65,12 @@ const LISTS: [(&str, &str, &str, &str); 5] = [
         "grant_types",
         "TYPE",
         "What it may use at the token endpoint; may be given more than once",
+    ),
+    (
+        "response-type",
+        "response_types",
+        "TYPE",
+        "What its authorization requests may ask for, such as 'code id_token': where it is left out, code; may be given more than once",
     ),
     (
         "audience",

@@ -225,6 +225,7 @@ impl Draft {
 pub(super) const CODE: &str = GrantType::AuthorizationCode.as_str();
 pub(super) const REFRESH: &str = GrantType::RefreshToken.as_str();
 pub(super) const CREDENTIALS: &str = GrantType::ClientCredentials.as_str();
+pub(super) const DEVICE: &str = GrantType::DeviceCode.as_str();
 
 #[cfg(test)]
 mod tests {

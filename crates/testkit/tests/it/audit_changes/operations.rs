@@ -82,6 +82,12 @@ fn of_clients_and_users() -> Vec<Change> {
             "/clients/app/regenerate-secret",
             "client.updated",
         ),
+        sent(
+            ("POST", "/initial-access-tokens"),
+            "/initial-access-tokens",
+            json!({ "expires_in": 600, "uses": 1 }),
+            "initial_access_token.made",
+        ),
         image(("PUT", LOGO), "/clients/app/logo", "client.updated"),
         plain(("DELETE", LOGO), "/clients/app/logo", "client.updated"),
         sent(

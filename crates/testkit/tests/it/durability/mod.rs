@@ -48,10 +48,19 @@ impl Asked {
 
 /// Rows that read nothing that a request can change and a crash can undo, with the reason. Each is asked, and answers while the
 /// disk is held back.
-const REST_ON_NOTHING: [(Row, &str); 28] = [
+const REST_ON_NOTHING: [(Row, &str); 34] = [
     (("GET", "/.well-known/openid-configuration"), "the issuer's settings, alike for everybody"),
     (("GET", "/.well-known/oauth-authorization-server"), "the issuer's settings, alike for everybody"),
     (("GET", "/.well-known/jwks.json"), "the issuer's keys, alike for everybody"),
+    (("POST", "/connect/register"), "the issuer's settings"),
+    (("GET", "/connect/register/{name}"), "the client's record"),
+    (("PUT", "/connect/register/{name}"), "the client's record"),
+    (("DELETE", "/connect/register/{name}"), "the client's record"),
+    (
+        ("POST", "/par"),
+        "the client's record, and what is in memory alone; an assertion is marked as at /token",
+    ),
+    (("POST", "/device_authorization"), "the same"),
     (("GET", "/check-session"), "a fixed page, whose script reads a cookie"),
     (("GET", "/"), "a fixed page"),
     (("GET", "/callback"), "a fixed page"),

@@ -63,7 +63,8 @@ fn opened(ending: &Ending, login: &Answer) -> Vec<Asked> {
         get(ending, ("GET", path), status, &format!("{path}?transaction={transaction}"))
     };
     let callback = get(ending, ("GET", "/login/callback/{name}"), 302, "/login/callback/acme?state=x");
-    PATHS.into_iter().map(page).chain([callback]).collect()
+    let device = get(ending, ("GET", "/device"), 302, "/device?user_code=BCDF-GHJK");
+    PATHS.into_iter().map(page).chain([callback, device]).collect()
 }
 
 /// Forms of a sign-in.
@@ -83,6 +84,7 @@ fn sent(ending: &Ending, login: &Answer) -> Vec<Asked> {
         form("/login/callback/{name}", 302, ("state", "x")),
         form("/consent", 303, ("decision", "allow")),
         form("/select-account", 303, ("account", "x")),
+        form("/device", 303, ("user_code", "BCDF-GHJK")),
     ]
 }
 

@@ -20,7 +20,7 @@ fn silent(bench: &Bench) -> AuthorizationRequest {
     bench.rp.authorization_request().with("prompt", "none")
 }
 
-pub(super) const CASES: [Case<Bench>; 30] = [
+pub(super) const CASES: [Case<Bench>; 38] = [
     Case::new(Reason::ClientUnknown, PAGE, &["`client_id` was nobody"], |bench, id| {
         with(bench, id, "client_id", "nobody")
     }),
@@ -50,16 +50,46 @@ pub(super) const CASES: [Case<Bench>; 30] = [
     }),
     Case::new(
         Reason::RequestParameterUnsupported,
-        (302, "request_not_supported"),
-        &["`request`"],
-        |bench, id| with(bench, id, "request", "eyJ"),
+        (302, "request_uri_not_supported"),
+        &["`request_uri`"],
+        |bench, id| with(bench, id, "request_uri", "https://rp.example/request.jwt"),
     ),
+    Case::new(Reason::PushedRequestUnknown, (400, "invalid_request_uri"), &["`request_uri`"], |bench, id| {
+        with(bench, id, "request_uri", "urn:ietf:params:oauth:request_uri:tx_1_0_A")
+    }),
+    Case::new(Reason::PushedRequestMissing, INVALID, &["`request_uri`"], |bench, id| {
+        let strict = bench.client(json!({ "require_pushed_authorization_requests": true }));
+        bench.authorize(id, &strict.authorization_request())
+    }),
     Case::new(
         Reason::ResponseTypeUnsupported,
         (302, "unsupported_response_type"),
-        &["`response_type` was banana, expected is code"],
+        &["`response_type` was banana, expected are code, id_token"],
         |bench, id| with(bench, id, "response_type", "banana"),
     ),
+    Case::new(
+        Reason::ResponseTypeNotRegistered,
+        (302, "unauthorized_client"),
+        &["`response_type` was id_token, registered is code"],
+        |bench, id| with(bench, id, "response_type", "id_token"),
+    ),
+    Case::new(Reason::ResponseModeShowsTokens, INVALID, &["`response_mode` was query"], |bench, id| {
+        let implicit = bench.client(json!({ "grant_types": ["implicit"], "response_types": ["id_token"] }));
+        let asked = implicit.authorization_request().with("response_type", "id_token");
+        bench.authorize(id, &asked.with("response_mode", "query"))
+    }),
+    Case::new(Reason::NonceMissing, INVALID, &["`nonce`"], |bench, id| {
+        let implicit = bench.client(json!({ "grant_types": ["implicit"], "response_types": ["id_token"] }));
+        bench.authorize(
+            id,
+            &implicit.authorization_request().with("response_type", "id_token").without("nonce"),
+        )
+    }),
+    Case::new(Reason::ScopeLacksOpenid, INVALID, &["`scope`"], |bench, id| {
+        let implicit = bench.client(json!({ "grant_types": ["implicit"], "response_types": ["id_token"] }));
+        let asked = implicit.authorization_request().with("response_type", "id_token");
+        bench.authorize(id, &asked.with("scope", "profile"))
+    }),
     Case::new(Reason::PromptInvalid, INVALID, &["was none login"], |bench, id| {
         with(bench, id, "prompt", "none login")
     }),
@@ -67,6 +97,7 @@ pub(super) const CASES: [Case<Bench>; 30] = [
         with(bench, id, "max_age", "soon")
     }),
     Case::new(Reason::NonceTooLong, INVALID, &[], |bench, id| with(bench, id, "nonce", &"x".repeat(2_049))),
+    Case::new(Reason::ClaimsMalformed, INVALID, &["`claims`"], |bench, id| with(bench, id, "claims", "[]")),
     Case::new(Reason::ScopeMalformed, (302, "invalid_scope"), &["`scope` was a\"b"], |bench, id| {
         with(bench, id, "scope", "a\"b")
     }),
@@ -135,6 +166,10 @@ pub(super) const CASES: [Case<Bench>; 30] = [
     Case::new(Reason::SignInTooOld, (302, "login_required"), &[], |bench, id| {
         bench.server.clock.advance(Duration::from_secs(5));
         bench.authorize(id, &silent(bench).with("max_age", "3"))
+    }),
+    Case::new(Reason::AcrUnmet, (302, "access_denied"), &["`claims`", "phrh"], |bench, id| {
+        let claims = json!({ "id_token": { "acr": { "essential": true, "value": "gold" } } });
+        with(bench, id, "claims", &claims.to_string())
     }),
     Case::new(Reason::IdTokenHintUnverifiable, (302, "login_required"), &[], |bench, id| {
         bench.authorize(id, &silent(bench).with("id_token_hint", "a.b.c"))

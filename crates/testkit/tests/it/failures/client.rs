@@ -68,7 +68,7 @@ fn claiming(bench: &Bench, id: &str, changes: Value) -> Answer {
 const REFUSED: (u16, &str) = (401, "invalid_client");
 const INVALID: (u16, &str) = (400, "invalid_request");
 
-pub(super) const CASES: [Case<Bench>; 23] = [
+pub(super) const CASES: [Case<Bench>; 24] = [
     Case::new(Reason::ClientUnknown, REFUSED, &[], |bench, id| {
         let nobody = RelyingParty::known(&bench.server, "nobody", Some(SECRET), "");
         let answer = bench.post(id, &nobody, "/token", &[CREDENTIALS]);
@@ -164,6 +164,17 @@ pub(super) const CASES: [Case<Bench>; 23] = [
         assert_eq!(present(bench, "the-first-use", &assertion).status, 200);
         present(bench, id, &assertion)
     }),
+    Case::new(
+        Reason::ClientKeysUnreachable,
+        REFUSED,
+        &["registered is https://127.0.0.1:1/jwks", "which is not public"],
+        |bench, id| {
+            let at = json!({ "token_endpoint_auth_method": "private_key_jwt", "jwks_uri": "https://127.0.0.1:1/jwks" });
+            let key = Signing::generate(Algorithm::Es256);
+            let signer = Signer { client_id: bench.client(at).client_id, key };
+            present(bench, id, &signer.key.jwt("JWT", &signer.claims(bench, &json!({}))))
+        },
+    ),
     Case::new(Reason::PublicClientRefused, (400, "unauthorized_client"), &[], |bench, id| {
         let public = bench.public();
         bench.bare(id, "/introspect", &[("token", "x"), ("client_id", &public.client_id)])

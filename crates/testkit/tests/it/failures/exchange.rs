@@ -38,7 +38,7 @@ fn nested(depth: usize) -> Value {
     })
 }
 
-pub(super) const CASES: [Case<Bench>; 11] = [
+pub(super) const CASES: [Case<Bench>; 12] = [
     Case::new(Reason::ExchangeOff, (400, "unsupported_grant_type"), &[], |bench, id| {
         bench.patch("/settings", json!({ "token_exchange": false }));
         let answer = own(bench, id, &[]);
@@ -79,6 +79,12 @@ pub(super) const CASES: [Case<Bench>; 11] = [
     Case::new(Reason::ActorNotAllowed, INVALID, &["`may_act` was client:"], |bench, id| {
         let subject = bench.signed_token(json!({ "may_act": { "sub": "client:somebody-else" } }));
         exchange(bench, id, &bench.rp, &subject, &[])
+    }),
+    Case::new(Reason::SubjectOfOtherSector, INVALID, &["`client_id` was "], |bench, id| {
+        let own =
+            json!({ "subject_type": "pairwise", "allowed_subject_token_clients": [bench.rp.client_id] });
+        let subject = bench.rp.sign_in(&bench.session).access_token;
+        exchange(bench, id, &bench.client(own), &subject, &[])
     }),
     Case::new(Reason::TokenOfOtherClient, INVALID, &["of client "], |bench, id| {
         let subject = bench.rp.sign_in(&bench.session).access_token;

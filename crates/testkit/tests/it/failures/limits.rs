@@ -11,7 +11,7 @@ use crate::login::{Scene, hidden};
 const LIMITED: (u16, &str) = (429, "rate_limit_exceeded");
 const CREDENTIALS: [(&str, &str); 1] = [("grant_type", "client_credentials")];
 
-pub(super) const CASES: [Case<Bench>; 4] = [
+pub(super) const CASES: [Case<Bench>; 5] = [
     Case::new(Reason::AddressRateLimited, LIMITED, &[], |bench, id| {
         let guess = RelyingParty::known(&bench.server, "nobody", Some("a-wrong-secret"), "");
         assert_eq!(guess.token(&CREDENTIALS).status, 401);
@@ -38,6 +38,10 @@ pub(super) const CASES: [Case<Bench>; 4] = [
             bench.session.get(&request.path());
         }
         bench.authorize(id, &request)
+    }),
+    Case::new(Reason::UserCodeRateLimited, (429, ""), &[], |bench, id| {
+        assert_eq!(bench.session.get("/device?user_code=BCDF-GHJK").status, 400);
+        bench.session.get_with("/device?user_code=BCDF-GHJL", &[("x-request-id", id)])
     }),
 ];
 

@@ -11,10 +11,11 @@ use symbolon_testkit::{Answer, Browser};
 use super::{OTHER, World, allows, pages};
 use crate::login::{PASSWORD, Scene};
 use crate::login_api::second_factor::add_passkey;
-use crate::second_factor;
+use crate::{device, second_factor};
 
 /// What a form's page hides in it.
-const HIDDEN: [&str; 7] = ["transaction", "csrf_token", "seen", "state", "link", "setup", "puzzle"];
+const HIDDEN: [&str; 8] =
+    ["transaction", "csrf_token", "user_code", "seen", "state", "link", "setup", "puzzle"];
 
 /// The reasons of refusing a form that is not of the issuer's own page.
 const REASONS: [&str; 2] = ["page_form_expired", "sign_in_form_expired"];
@@ -59,7 +60,7 @@ impl Filled {
 type Fill = fn(&World) -> Filled;
 
 /// How the form of each row is reached and filled in. The last one requires a second factor of everybody.
-const FORMS: [(&str, Fill); 22] = [
+const FORMS: [(&str, Fill); 23] = [
     ("/login", |world| at_login(world, &[("username", OTHER), ("password", PASSWORD)])),
     ("/login/passkey", |world| at_login(world, &[("credential", "{}")])),
     ("/login/provider", |world| at_login(world, &[("provider", "none")])),
@@ -73,6 +74,12 @@ const FORMS: [(&str, Fill); 22] = [
         let (browser, answer) = world.signed_in(&[]);
         let page = Scene::to_consent(&browser, &answer);
         Filled::of(browser, &page, &[("decision", "deny")])
+    }),
+    ("/device", |world| {
+        let (browser, _) = world.signed_in(&[]);
+        let codes = device::ask(&device::television(&world.scene.server), "openid");
+        let page = browser.get(&codes.page());
+        Filled::of(browser, &page, &[("decision", "allow")])
     }),
     ("/select-account", |world| {
         let (browser, _) = world.signed_in(&[]);

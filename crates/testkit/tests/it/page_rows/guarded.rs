@@ -17,7 +17,7 @@ use crate::second_factor::{after_password, confirm};
 const FRAMED: [&str; 2] = ["/check-session", "/callback"];
 
 /// What must be among the pages that were looked at. Whoever adds a page that is asked for by its address needs not name it.
-const PAGES: [&str; 17] = [
+const PAGES: [&str; 18] = [
     "/",
     "/account",
     "/account/applications",
@@ -28,6 +28,7 @@ const PAGES: [&str; 17] = [
     "/account/security",
     "/account/sessions",
     "/consent",
+    "/device",
     "/forgot-password",
     "/login/link",
     "/logout",

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::client::{CODE, CREDENTIALS, Draft, REFRESH};
+use super::super::client::{CODE, CREDENTIALS, DEVICE, Draft, REFRESH};
 use super::super::importer::Importer;
 use super::super::record::{Fault, Kind, Origin, is_empty, number};
 use super::super::schema::Schema;
@@ -121,14 +121,12 @@ fn grants(client: &Value, draft: &mut Draft) {
     if flag(client, "serviceAccountsEnabled") && !is_public && !is_api {
         draft.grant(CREDENTIALS);
     }
+    if attribute(client, "oauth2.device.authorization.grant.enabled") == Some("true") && !is_api {
+        draft.grant(DEVICE);
+    }
     for (is_on, name, mend) in [
         (flag(client, "implicitFlowEnabled"), "implicitFlowEnabled", "use the code flow with PKCE"),
         (flag(client, "directAccessGrantsEnabled"), "directAccessGrantsEnabled", "use the code flow"),
-        (
-            attribute(client, "oauth2.device.authorization.grant.enabled") == Some("true"),
-            "oauth2.device.authorization.grant.enabled",
-            "add the grant type to the client, where the server has it",
-        ),
         (
             attribute(client, "oidc.ciba.grant.enabled") == Some("true"),
             "oidc.ciba.grant.enabled",

@@ -1,0 +1,200 @@
+use serde_json::{Value, json};
+use symbolon_crypto::algorithm::Algorithm;
+use symbolon_crypto::digest::{HmacKey, sha256};
+use symbolon_crypto::jws::{finish, signing_input};
+use symbolon_crypto::key::SigningKey;
+
+use super::*;
+use crate::time::Timestamp;
+
+const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+const URI: &str = "https://op.example/userinfo";
+const TOKEN: &str = "a.b.c";
+
+fn nonces() -> HmacKey {
+    HmacKey::new(b"nonces")
+}
+
+fn key(algorithm: Algorithm) -> SigningKey {
+    SigningKey::generate(algorithm, None).unwrap()
+}
+
+/// Signs any header and claims.
+fn signed(key: &SigningKey, header: &Value, claims: &Value) -> String {
+    let header = encoding::encode(header.to_string().as_bytes());
+    let input = signing_input(&header, claims.to_string().as_bytes());
+    let signature = key.sign(input.as_bytes()).unwrap();
+    finish(input, &signature)
+}
+
+fn header(key: &SigningKey) -> Value {
+    json!({ "typ": "dpop+jwt", "alg": key.algorithm(), "jwk": key.public().jwk() })
+}
+
+fn claims() -> Value {
+    let ath = encoding::encode(&sha256(&[TOKEN.as_bytes()]));
+    json!({ "jti": "j-1", "htm": "GET", "htu": URI, "iat": NOW.seconds(), "ath": ath })
+}
+
+/// The document with members changed; `null` takes one away.
+fn with(mut document: Value, changes: &Value) -> Value {
+    for (name, value) in changes.as_object().unwrap() {
+        match value {
+            Value::Null => drop(document.as_object_mut().unwrap().remove(name)),
+            value => document[name] = value.clone(),
+        }
+    }
+    document
+}
+
+fn checked(proof: &str, nonce: DpopNonce) -> Result<Proof, OAuthError> {
+    let nonce_key = nonces();
+    let expected = Expected {
+        method: "GET",
+        uri: URI,
+        access_token: Some(TOKEN),
+        nonce,
+        nonce_key: &nonce_key,
+        profile: None,
+        now: NOW,
+    };
+    Proof::check([Some(proof)].into_iter(), &expected)
+}
+
+fn reason(result: Result<Proof, OAuthError>) -> Option<Reason> {
+    let error = result.err()?;
+    let is_of_nonce = matches!(error.reason, Reason::DpopNonceMissing | Reason::DpopNonceWrong);
+    let code = if is_of_nonce { ErrorCode::UseDpopNonce } else { ErrorCode::InvalidDpopProof };
+    assert_eq!(error.code, code, "{error}");
+    Some(error.reason)
+}
+
+#[test]
+fn a_good_proof_of_each_algorithm_names_its_key() {
+    for algorithm in [Algorithm::Es256, Algorithm::EdDsa] {
+        let key = key(algorithm);
+        let proof = checked(&signed(&key, &header(&key), &claims()), DpopNonce::Off).unwrap();
+        assert_eq!(proof.thumbprint, key.public().jwk().thumbprint());
+        assert!(is_thumbprint(&proof.thumbprint) && !is_thumbprint("short"));
+        assert!(proof.expires_at > NOW);
+        assert!(proof.mark().starts_with(&*proof.thumbprint) && !proof.mark().contains(' '));
+    }
+    let listed = Algorithm::ALL.map(Algorithm::as_str).join(" ");
+    assert_eq!(ALGORITHMS, format!("{listed} Ed25519"));
+}
+
+#[test]
+fn headers_that_are_no_proof() {
+    let key = key(Algorithm::Es256);
+    let other = self::key(Algorithm::Es256);
+    let private = {
+        let mut jwk = serde_json::to_value(key.public().jwk()).unwrap();
+        jwk["d"] = "AQAB".into();
+        jwk
+    };
+    for (changes, expected) in [
+        (json!({ "typ": "JWT" }), Reason::DpopProofTypWrong),
+        (json!({ "typ": null }), Reason::DpopProofTypWrong),
+        (json!({ "alg": "none" }), Reason::DpopProofMalformed),
+        (json!({ "alg": "HS256" }), Reason::DpopProofMalformed),
+        (json!({ "alg": "EdDSA" }), Reason::DpopProofKeyInvalid),
+        (json!({ "crit": ["x"], "x": 1 }), Reason::DpopProofMalformed),
+        (json!({ "jwk": null }), Reason::DpopProofKeyInvalid),
+        (json!({ "jwk": private }), Reason::DpopProofKeyInvalid),
+        (json!({ "jwk": { "kty": "oct", "k": "AQAB" } }), Reason::DpopProofKeyInvalid),
+        (json!({ "jwk": "text" }), Reason::DpopProofKeyInvalid),
+        (json!({ "jwk": other.public().jwk() }), Reason::DpopProofSignatureWrong),
+    ] {
+        let proof = signed(&key, &with(header(&key), &changes), &claims());
+        assert_eq!(reason(checked(&proof, DpopNonce::Off)), Some(expected), "{changes}");
+    }
+    let long = "a".repeat(MAX_PROOF + 1);
+    for text in ["", "x", "a.b.c", long.as_str()] {
+        assert_eq!(reason(checked(text, DpopNonce::Off)), Some(Reason::DpopProofMalformed));
+    }
+}
+
+#[test]
+fn claims_of_another_request_or_time() {
+    let key = key(Algorithm::Es256);
+    let at = |seconds: i64| json!({ "iat": NOW.seconds().checked_add_signed(seconds).unwrap() });
+    let ath = encoding::encode(&sha256(&[b"another"]));
+    for (changes, expected) in [
+        (json!({ "htm": "POST" }), Some(Reason::DpopProofMethodOther)),
+        (json!({ "htm": "get" }), Some(Reason::DpopProofMethodOther)),
+        (json!({ "htm": null }), Some(Reason::DpopProofMalformed)),
+        (json!({ "htu": "https://OP.example:443/userinfo?a=b" }), None),
+        (json!({ "htu": "https://op.example/token" }), Some(Reason::DpopProofUriOther)),
+        (json!({ "htu": "/userinfo" }), Some(Reason::DpopProofUriOther)),
+        (json!({ "ath": null }), Some(Reason::DpopProofTokenOther)),
+        (json!({ "ath": ath }), Some(Reason::DpopProofTokenOther)),
+        (at(-329), None),
+        (at(-330), Some(Reason::DpopProofTimeWrong)),
+        (at(30), None),
+        (at(31), Some(Reason::DpopProofTimeWrong)),
+        (json!({ "iat": "now" }), Some(Reason::DpopProofMalformed)),
+        (json!({ "exp": NOW.seconds() - 30 }), Some(Reason::DpopProofTimeWrong)),
+        (json!({ "nbf": NOW.seconds() + 31 }), Some(Reason::DpopProofTimeWrong)),
+        (json!({ "jti": null }), Some(Reason::DpopProofJtiMissing)),
+        (json!({ "jti": "" }), Some(Reason::DpopProofJtiMissing)),
+        (json!({ "jti": "j".repeat(512) }), None),
+        (json!({ "jti": "j".repeat(513) }), Some(Reason::DpopProofJtiMissing)),
+        (json!({ "nonce": "made up" }), Some(Reason::DpopNonceWrong)),
+        (json!({ "nonce": draw_nonce(&nonces(), NOW) }), None),
+    ] {
+        let proof = signed(&key, &header(&key), &with(claims(), &changes));
+        assert_eq!(reason(checked(&proof, DpopNonce::Off)), expected, "{changes}");
+    }
+}
+
+#[test]
+fn a_nonce_that_is_needed_must_be_there_and_one_header_only() {
+    let key = key(Algorithm::Es256);
+    let plain = signed(&key, &header(&key), &claims());
+    assert_eq!(reason(checked(&plain, DpopNonce::Required)), Some(Reason::DpopNonceMissing));
+    let nonce = json!({ "nonce": draw_nonce(&nonces(), NOW) });
+    let proof = signed(&key, &header(&key), &with(claims(), &nonce));
+    assert_eq!(reason(checked(&proof, DpopNonce::Required)), None);
+
+    let nonce_key = nonces();
+    let expected = Expected {
+        method: "GET",
+        uri: URI,
+        access_token: Some(TOKEN),
+        nonce: DpopNonce::Off,
+        nonce_key: &nonce_key,
+        profile: None,
+        now: NOW,
+    };
+    let sent = |values: &[Option<&str>]| reason(Proof::check(values.iter().copied(), &expected));
+    assert_eq!(sent(&[]), Some(Reason::DpopProofMissing));
+    assert_eq!(sent(&[None]), Some(Reason::DpopProofMalformed));
+    assert_eq!(sent(&[Some(&*plain), Some(&*plain)]), Some(Reason::DpopProofMalformed));
+    assert_eq!(sent(&[Some(&*plain)]), None);
+}
+
+#[test]
+fn a_mark_is_of_key_and_jti() {
+    let (one, other) = (key(Algorithm::Es256), key(Algorithm::Es256));
+    let mark = |key: &SigningKey, jti: &str| {
+        let proof = signed(key, &header(key), &with(claims(), &json!({ "jti": jti })));
+        checked(&proof, DpopNonce::Off).unwrap().mark()
+    };
+    assert_eq!(mark(&one, "a"), mark(&one, "a"));
+    assert_ne!(mark(&one, "a"), mark(&one, "b"));
+    assert_ne!(mark(&one, "a"), mark(&other, "a"));
+}
+
+#[test]
+fn a_bound_token_goes_with_its_own_key_alone() {
+    for (bound, proven, expected) in [
+        (None, None, None),
+        (Some("a"), Some("a"), None),
+        (Some("a"), Some("b"), Some(Reason::TokenKeyOther)),
+        (Some("a"), None, Some(Reason::TokenIsBound)),
+        (None, Some("a"), Some(Reason::TokenNotBound)),
+    ] {
+        let refused = check_binding(bound, proven).err().map(|error| error.reason);
+        assert_eq!(refused, expected, "{bound:?} {proven:?}");
+    }
+}

@@ -109,7 +109,7 @@ async fn published(context: &Context, id: &ClientId) -> Result<Found, Failure> {
                 let (reader, issuer, url) = (Arc::clone(app), Arc::clone(issuer), url.clone());
                 // A caller that goes away must not make the next one ask again.
                 let read = app.detached.finish_even_if_dropped(async move {
-                    let read = reader.read_client_document(&issuer, &url).await;
+                    let read = reader.read_client_document(&issuer, &url, of_stranger).await;
                     drop(asking);
                     read
                 });
@@ -211,9 +211,18 @@ impl App {
     ///
     /// # Errors
     /// It was not asked, because too many calls are under way.
-    async fn read_client_document(&self, issuer: &IssuerState, url: &ClientIdUrl) -> Result<(), String> {
+    async fn read_client_document(
+        &self,
+        issuer: &IssuerState,
+        url: &ClientIdUrl,
+        of_stranger: bool,
+    ) -> Result<(), String> {
+        let calls = match of_stranger {
+            true => &self.client_documents.calls_of_strangers,
+            false => &self.client_documents.calls,
+        };
         // By the host, so that one that hangs takes only its own share, by whatever paths it is called.
-        let Some(_one_of_many) = self.client_documents.calls.begin(&issuer.id, url.host()) else {
+        let Some(_one_of_many) = calls.begin(&issuer.id, url.host()) else {
             return Err("too many calls to clients are under way".to_owned());
         };
         let read = self.get_client_document(issuer, url).await;

@@ -36,7 +36,12 @@ impl App {
 
     async fn read_sector(&self, issuer: &IssuerId, client: &Client, uri: &str) -> Result<(), OAuthError> {
         let url = Url::parse(uri).map_err(|error| document_unread(client, &error.to_string()))?;
-        let Some(_one_of_many) = self.client_keys.calls.begin(issuer, uri) else {
+        let calls = match client.is_of_stranger() {
+            true => &self.client_keys.calls_of_strangers,
+            false => &self.client_keys.calls,
+        };
+        // By the host, so that one that hangs takes only its own share, by whatever paths it is called.
+        let Some(_one_of_many) = calls.begin(issuer, url.host_str().unwrap_or_default()) else {
             return Err(document_unread(client, "too many calls to clients are under way"));
         };
         let answer = self.get_published(url, HeaderValue::from_static("application/json"), LONGEST).await;

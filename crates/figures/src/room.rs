@@ -112,9 +112,10 @@ impl Room {
         is_free
     }
 
-    /// Whether half of it is taken: what may wait is refused from then on, so that the other half stays for what may not.
-    pub fn is_half_full(&self) -> bool {
-        self.bytes.load(Ordering::Relaxed) >= self.most.load(Ordering::Relaxed) / 2
+    /// Whether so many percent of it are taken: what may wait is refused from then on, so that the rest stays for what may not.
+    pub fn is_taken_to(&self, percent: u64) -> bool {
+        let most = self.most.load(Ordering::Relaxed);
+        self.bytes.load(Ordering::Relaxed) >= most / 100 * percent.min(100)
     }
 
     /// Everything as of now.

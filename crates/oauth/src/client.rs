@@ -116,6 +116,7 @@ pub(super) async fn authenticate(
         // Marks of used assertions are stored for a while, so each client's number of them is limited.
         let may_use = app.rate_limits.may_use_assertion(&issuer.id, &client.client_id, now);
         may_use.map_err(|limited| client_limited(limited, &client))?;
+        check_room(context, &client)?;
         let used = app.store.use_assertion(&issuer.id, &assertion).await?;
         // RFC 7523 3: an assertion is used once.
         if used.take(durable) == Use::Replayed {
@@ -141,6 +142,19 @@ pub(super) async fn authenticate(
         app.client_secret_uses.note(&app.store, &issuer.id, &client, secret, now);
     }
     Ok(client)
+}
+
+/// How much of the room of marks may be taken while clients still get one that registered themselves or are known by their metadata's
+/// URL, in percent: there may be many of them, and what they fill keeps neither the administrators' clients out nor people who sign in.
+const FOR_STRANGERS: u64 = 25;
+
+fn check_room(context: &Context, client: &Client) -> Result<(), Failure> {
+    let room = context.app.store.figures().assertion_room();
+    if client.is_of_stranger() && room.is_taken_to(FOR_STRANGERS) {
+        room.refuse();
+        return Err(Failure::Unavailable { retry_after: 1 });
+    }
+    Ok(())
 }
 
 /// The client's own limit is used up.

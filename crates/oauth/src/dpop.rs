@@ -81,7 +81,7 @@ pub(super) async fn use_once(
     let (app, issuer) = (&*context.app, &*context.issuer);
     app.rate_limits.may_use_assertion(&issuer.id, client, now)?;
     let room = app.store.figures().assertion_room();
-    if room.is_half_full() {
+    if room.is_taken_to(50) {
         room.refuse();
         return Err(Failure::Unavailable { retry_after: 1 });
     }

@@ -28,8 +28,8 @@ pub(super) async fn push(call: &mut Call) -> Result<Response, Failure> {
     let client = authenticate(endpoint, context, &received.headers, &form, now, durable).await?;
     *asking = Some(Arc::clone(&client));
     // Anybody can be such a client, so what is pushed counts for the address, and for all of them together.
-    let is_stranger = client.is_public() || client.dynamic_registration.is_some();
-    if client.dynamic_registration.is_some() && !client.is_public() {
+    let is_stranger = client.is_public() || client.is_of_stranger();
+    if client.is_of_stranger() && !client.is_public() {
         context.app.rate_limits.check_address(EndpointClass::Par, context.remote, now)?;
     }
     let (app, issuer) = (&context.app, &context.issuer);

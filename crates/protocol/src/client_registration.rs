@@ -81,12 +81,23 @@ pub fn update(
     document.retain(|name, _| !members::is_registrable(name));
     document.extend(members::admitted(metadata, &policy.beside(client))?);
     document.extend(protections);
+    // Whoever was told pairwise subjects must not learn the others, which would join them (OpenID Connect Core 8).
+    if client.sector.is_some() {
+        document.insert("subject_type".to_owned(), "pairwise".into());
+    }
     // What an administrator allowed was for the addresses that were there: with others people are asked again.
     if document.get("redirect_uris") != Some(&json!(client.redirect_uris)) {
-        document.remove("skip_consent");
         document.remove("redirect_uri_forms");
+        document.remove("skip_consent");
     }
-    client_metadata::replace(client, document, key, now, random).map_err(as_registration)
+    let mut replaced =
+        client_metadata::replace(client, document, key, now, random).map_err(as_registration)?;
+    // It was for what the client could get then, too.
+    let after = &mut replaced.client;
+    let is_wider = !client.scope.covers(&after.scope)
+        || after.grant_types.iter().any(|grant| !client.grant_types.contains(grant));
+    after.skip_consent &= !is_wider;
+    Ok(replaced)
 }
 
 /// RFC 7592 2.2: the request MUST include the client's own `client_id`, and a `client_secret` in it MUST be the current

@@ -10,6 +10,7 @@ use std::ops::Deref;
 use serde::{Deserialize, Serialize, Serializer};
 use smol_str::SmolStr;
 
+use crate::client::Client;
 use crate::grant::Lineage;
 use crate::id::{ClientId, IssuerId, Sid, UserId};
 use crate::time::Timestamp;
@@ -184,6 +185,9 @@ impl Serialize for Predecessors {
 /// The most earlier sessions that a session stands for.
 pub const MOST_PREDECESSORS: usize = 16;
 
+/// How many clients a session lists before one that is known by its metadata's URL is left out.
+const MOST_DOCUMENTS: usize = 256;
+
 impl Session {
     /// Whether it began by signing in, rather than through the admin API.
     pub fn is_sign_in(&self) -> bool {
@@ -216,6 +220,13 @@ impl Session {
             self.by_time = self.by_time.told();
         }
         dropped
+    }
+
+    /// Whether a client is to be added to the list. Those that are known by their metadata's URL are added up to a number: anybody can make as
+    /// many as they like, each sign-in would write the whole list anew, and nothing that ends rests on it.
+    pub fn has_to_note(&self, client: &Client) -> bool {
+        let is_full = client.is_from_document && self.clients.len() >= MOST_DOCUMENTS;
+        !is_full && !self.clients.contains(&client.client_id)
     }
 
     /// Adds a client to the list. `is_told`: it is to be told of the session's end. True if it was not on the list.

@@ -305,7 +305,7 @@ impl AuthorizationAttempt<'_> {
         }
         let code = app.store.keep_code(&issuer.id, grant, *now, &*app.random).await?;
         // Boxed, because it happens once in a session for each client.
-        if !session.clients.contains(&client.client_id) {
+        if session.has_to_note(client) {
             Box::pin(self.note_client(loaded, session, durable)).await?;
         }
         self.answer(loaded, session, |state| response::success(&request.return_to, &code, &issuer.url, state))
@@ -331,7 +331,7 @@ impl AuthorizationAttempt<'_> {
             false => None,
         };
         // Boxed, because it happens once in a session for each client.
-        if !session.clients.contains(&client.client_id) {
+        if session.has_to_note(client) {
             Box::pin(self.note_client(loaded, session, durable)).await?;
         }
         let allowed = Allowed { context: self.context, request, client, settings, now: *now };

@@ -215,7 +215,7 @@ async fn allow(call: &mut Call, person: &Person, device: &Waiting) -> Result<Res
     let Context { app, issuer, .. } = &*context;
     let (session, client) = (&person.session, &device.client);
     // As for an authorization code: the client takes part in the session, and is told of its end.
-    if !session.clients.contains(&client.client_id)
+    if session.has_to_note(client)
         && let Some(id) = session_cookie(&received.headers, issuer)
     {
         let is_told = client.logout.backchannel_logout_uri.is_some();

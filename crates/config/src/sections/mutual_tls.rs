@@ -83,6 +83,13 @@ pub(crate) fn build(reader: &mut Reader) -> Option<MutualTls> {
         }
         return None;
     }
+    if header.is_some() && authorities.is_none() {
+        reader.warn(
+            AUTHORITIES,
+            "is not set: a client with `tls_client_auth` is believed by whatever certificate the proxy hands on, so the proxy must have \
+             checked its chain (`ssl_verify_client on`, and not `optional_no_ca`)",
+        );
+    }
     let url = url.map(|url| url.trim_end_matches('/').to_owned());
     Some(MutualTls { header, asks, authorities, url })
 }

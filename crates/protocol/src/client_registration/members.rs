@@ -78,8 +78,13 @@ pub(super) fn is_registrable(member: &str) -> bool {
 
 /// Whether a member switches a protection on.
 pub(super) fn is_protection(member: &str) -> bool {
-    ["require_signed_request_object", "require_pushed_authorization_requests", "dpop_bound_access_tokens"]
-        .contains(&member)
+    [
+        "require_signed_request_object",
+        "require_pushed_authorization_requests",
+        "dpop_bound_access_tokens",
+        "tls_client_certificate_bound_access_tokens",
+    ]
+    .contains(&member)
 }
 
 /// What is read of a registration: the members that it may have, with values that the issuer supports.

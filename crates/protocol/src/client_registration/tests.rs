@@ -286,6 +286,14 @@ fn a_client_does_not_switch_protections_off_nor_lead_people_elsewhere_unasked() 
     let elsewhere =
         put(&client, json!({ "redirect_uris": ["https://elsewhere.example/cb"] })).unwrap().client;
     assert!(!elsewhere.skip_consent, "people are asked for the new address");
+    client.tls_client_certificate_bound_access_tokens = true;
+    assert!(put(&client, least()).unwrap().client.tls_client_certificate_bound_access_tokens);
+    client.scope = Scope::parse("openid").unwrap();
+    assert!(!put(&client, least()).unwrap().client.skip_consent, "it could get more than it was allowed for");
+    let mut pairwise = least();
+    pairwise["subject_type"] = json!("pairwise");
+    let pairwise = registered(pairwise).registration.client;
+    assert_eq!(put(&pairwise, least()).unwrap().client.sector.as_deref(), Some("rp.example"));
 }
 
 #[test]

@@ -169,3 +169,13 @@ fn a_refusal_tells_the_operator_why_and_strangers_nothing_of_the_network() {
     let plain = OAuthError::invalid_client(Reason::ClientUnknown);
     assert_eq!(Unusable::refused(&id, String::new()).of_authentication().told(), plain.told());
 }
+
+/// OpenID Connect Core 8.1: nobody reads a list that would let the document into the sector of others.
+#[test]
+fn the_sector_of_a_document_is_its_own_host() {
+    let own = with(&json!({
+        "redirect_uris": ["https://app.example/callback"], "subject_type": "pairwise",
+        "sector_identifier_uri": "https://bank.example/list",
+    }));
+    assert_eq!(own.unwrap().sector.as_deref(), Some("app.example"));
+}

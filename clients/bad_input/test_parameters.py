@@ -121,7 +121,7 @@ class Wrong(unittest.TestCase):
             sent("prompt=none", "max_age=-1"): "invalid_request",
             sent("prompt=none", "max_age=x"): "invalid_request",
             sent("prompt=none", "response_mode=unheard-of"): "invalid_request",
-            sent("prompt=none", "request=x.y.z"): "request_not_supported",
+            sent("prompt=none", "request=x.y.z"): "invalid_request_object",
             sent("prompt=none", "request_uri=https%3A%2F%2Frp.example%2Fr"): "request_uri_not_supported",
             sent("&code_challenge_method=S256", "&code_challenge_method=plain"): "invalid_request",
             sent(f"&{CHALLENGE}", ""): "invalid_request",

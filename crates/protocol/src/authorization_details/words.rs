@@ -51,7 +51,7 @@ fn describe(detail: &Detail, known: Option<&AuthorizationDetailsType>, language:
         Piece::Words(words) => vec![Word::Text(words.to_owned())],
         Piece::Member(name) => detail.member(name).map(words_of).unwrap_or_default(),
     });
-    let others = detail.iter().filter(|(name, _)| !matches!(*name, TYPE | LOCATIONS) && !in_text(name));
+    let others = detail.iter().filter(|(name, _)| !matches!(*name, TYPE | LOCATIONS) && !in_text(*name));
     Described {
         name: detail.name().to_owned(),
         words: words.collect(),

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::random::Random;
+use symbolon_protocol::authorization_details::AuthorizationDetails;
 use symbolon_protocol::client::{
     Client, GrantType, LogoutUris, TokenEndpointAuthMethod, TokenExchangePolicy,
 };

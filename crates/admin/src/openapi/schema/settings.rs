@@ -14,7 +14,7 @@ use super::super::super::script_members::ID_JAG;
 use super::clients::with_translations;
 use super::{
     Schemas, algorithm, claims, dpop_nonce, flag, id_token_claims, list, number, object, optional, pkce,
-    require_pkce, second_factor, seconds, text, time, without_effect,
+    require_pkce, second_factor, seconds, text, texts, time, without_effect,
 };
 
 fn sign_in_methods() -> Value {

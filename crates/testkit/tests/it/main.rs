@@ -17,6 +17,7 @@ mod administrator_news;
 mod attributes;
 mod audit_changes;
 mod authenticators;
+mod authorization_details;
 mod authorize;
 mod bad_input;
 mod bodies;

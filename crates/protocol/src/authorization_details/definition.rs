@@ -288,7 +288,8 @@ fn check_text(own: &AuthorizationDetailsType, text: &str) -> Result<(), String> 
     let Some(pieces) = pieces(text) else {
         return Err(format!("{name}: text has a brace without its other one"));
     };
-    let is_required = |placed: &str| own.members.iter().any(|member| member.required && member.name == placed);
+    let is_required =
+        |placed: &str| own.members.iter().any(|member| member.required && member.name == placed);
     for piece in pieces {
         if let Piece::Member(placed) = piece
             && !is_required(placed)

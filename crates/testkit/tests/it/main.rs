@@ -14,6 +14,7 @@ mod account;
 mod admin;
 mod admin_query;
 mod administrator_news;
+mod attacks;
 mod attributes;
 mod audit_changes;
 mod authenticators;

@@ -89,7 +89,16 @@ fn device(error: Option<DeviceError>) -> DevicePage {
 
 fn device_consent() -> DeviceConsentPage {
     let ConsentPage {
-        language, issuer_name, client_name, policy_uri, tos_uri, user_name, scopes, details, csrf, ..
+        language,
+        issuer_name,
+        client_name,
+        policy_uri,
+        tos_uri,
+        user_name,
+        scopes,
+        details,
+        csrf,
+        ..
     } = consent();
     DeviceConsentPage {
         language,

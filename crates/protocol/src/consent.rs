@@ -105,8 +105,8 @@ impl Consent {
         }
         let scope = self.scope.union(&now.scope)?;
         // Otherwise a person who is asked for something else now and then would never be asked for the rest again.
-        let covers = now.scope.covers(&self.scope)
-            && now.authorization_details.covers(&self.authorization_details);
+        let covers =
+            now.scope.covers(&self.scope) && now.authorization_details.covers(&self.authorization_details);
         let keeps_time = counts_since.is_some() && !covers;
         let granted_at = match keeps_time {
             true => self.granted_at.min(now.granted_at),

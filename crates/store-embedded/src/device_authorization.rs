@@ -345,12 +345,8 @@ mod tests {
         let expires_at = NOW + Duration::from_secs(600);
         let ask = async |client: &str| {
             let (client, scope) = (ClientId::parse(client).unwrap(), Scope::parse("openid").unwrap());
-            let asked = DeviceAuthorization {
-                client,
-                scope,
-                authorization_details: Default::default(),
-                expires_at,
-            };
+            let asked =
+                DeviceAuthorization { client, scope, authorization_details: Default::default(), expires_at };
             store.keep_device_authorization(&issuer, asked, NOW, &random).await
         };
         store.device_authorizations.clients.set_most(1 << 20);

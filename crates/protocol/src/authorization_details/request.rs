@@ -80,9 +80,8 @@ pub fn refuse(sent: Option<&str>) -> Result<(), OAuthError> {
 
 /// Whether the person is asked for some of these details each time.
 pub fn asks_always(details: &AuthorizationDetails, settings: &IssuerSettings) -> bool {
-    let is_asked = |detail: &Detail| {
-        definition::find(settings, detail.name()).is_none_or(|known| known.asks_always)
-    };
+    let is_asked =
+        |detail: &Detail| definition::find(settings, detail.name()).is_none_or(|known| known.asks_always);
     details.details().iter().any(is_asked)
 }
 
@@ -90,8 +89,9 @@ fn read(text: &str) -> Result<Vec<Detail>, OAuthError> {
     if !encoded::fits_json(text, LONGEST) {
         return Err(malformed("authorization_details has more than 4096 bytes"));
     }
-    let details: Vec<Detail> = serde_json::from_str(text)
-        .map_err(|_| malformed("authorization_details is no JSON array of objects without repeated members"))?;
+    let details: Vec<Detail> = serde_json::from_str(text).map_err(|_| {
+        malformed("authorization_details is no JSON array of objects without repeated members")
+    })?;
     if details.is_empty() || details.len() > MOST {
         return Err(malformed("authorization_details must have 1 to 16 objects"));
     }
@@ -124,7 +124,8 @@ fn type_for<'s>(
 }
 
 fn invalid(reason: Reason, description: String) -> OAuthError {
-    OAuthError::with(ErrorCode::InvalidAuthorizationDetails, reason, description).about(Details::of(PARAMETER))
+    OAuthError::with(ErrorCode::InvalidAuthorizationDetails, reason, description)
+        .about(Details::of(PARAMETER))
 }
 
 fn malformed(description: &str) -> OAuthError {

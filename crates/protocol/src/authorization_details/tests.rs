@@ -153,7 +153,8 @@ fn a_token_request_names_some_of_what_was_granted_and_nothing_else() {
     let lesser = Client { authorization_details_types: vec!["folder".to_owned()], ..client() };
     assert_eq!(narrow(None, &lesser), ask(&json!([folder])).map_err(|(_, reason)| reason));
     assert!(refuse(Some("[]")).is_err() && refuse(None).is_ok());
-    let nothing = narrowed(&AuthorizationDetails::NONE, Some("[{\"type\":\"folder\"}]"), &client(), &settings());
+    let nothing =
+        narrowed(&AuthorizationDetails::NONE, Some("[{\"type\":\"folder\"}]"), &client(), &settings());
     assert_eq!(nothing.map_err(|error| error.reason), Err(Reason::AuthorizationDetailsBeyondGrant));
 }
 
@@ -239,7 +240,8 @@ fn a_person_reads_all_of_it() {
 
 #[test]
 fn the_setting_is_checked_when_it_is_saved() {
-    let sound = json!({ "type": "a", "text": "x", "members": [{ "name": "m", "type": "string", "required": true }] });
+    let sound =
+        json!({ "type": "a", "text": "x", "members": [{ "name": "m", "type": "string", "required": true }] });
     let refused = |change: Value| {
         let mut own = sound.clone();
         own.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
@@ -255,7 +257,10 @@ fn the_setting_is_checked_when_it_is_saved() {
         (json!({ "text#de": "{other}" }), "{other}"),
         (json!({ "locations": ["api"] }), "absolute URI"),
         (json!({ "members": [{ "name": "type", "type": "string" }] }), "name"),
-        (json!({ "members": [{ "name": "n", "type": "string" }, { "name": "n", "type": "string" }] }), "name"),
+        (
+            json!({ "members": [{ "name": "n", "type": "string" }, { "name": "n", "type": "string" }] }),
+            "name",
+        ),
         (json!({ "members": [{ "name": "n", "type": "number", "values": ["1"] }] }), "values of n"),
         (json!({ "text": "{n}", "members": [{ "name": "n", "type": "string" }] }), "no required member"),
     ] {
@@ -268,6 +273,7 @@ fn the_setting_is_checked_when_it_is_saved() {
     for unknown in [json!({ "type": "a", "text": "x", "txt": "y" }), json!({ "type": "a" })] {
         assert!(serde_json::from_value::<AuthorizationDetailsType>(unknown).is_err());
     }
-    let own: AuthorizationDetailsType = serde_json::from_value(with(sound.clone(), "text#de", json!("y"))).unwrap();
+    let own: AuthorizationDetailsType =
+        serde_json::from_value(with(sound.clone(), "text#de", json!("y"))).unwrap();
     assert_eq!(serde_json::to_value(&own).unwrap(), with(sound, "text#de", json!("y")), "as it was set");
 }

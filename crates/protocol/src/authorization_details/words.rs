@@ -51,7 +51,7 @@ fn describe(detail: &Detail, known: Option<&AuthorizationDetailsType>, language:
         Piece::Words(words) => vec![Word::Text(words.to_owned())],
         Piece::Member(name) => detail.member(name).map(words_of).unwrap_or_default(),
     });
-    let others = detail.iter().filter(|(name, _)| !matches!(*name, TYPE | LOCATIONS) && !in_text(*name));
+    let others = detail.iter().filter(|(name, _)| !matches!(*name, TYPE | LOCATIONS) && !in_text(name));
     Described {
         name: detail.name().to_owned(),
         words: words.collect(),
@@ -66,9 +66,9 @@ fn words_of(value: &Value) -> Vec<Word> {
         Value::Bool(true) => vec![Word::Yes],
         Value::Bool(false) => vec![Word::No],
         Value::Array(values) => {
-            let separated = values.iter().flat_map(|value| {
-                std::iter::once(Word::Text(", ".to_owned())).chain(words_of(value))
-            });
+            let separated = values
+                .iter()
+                .flat_map(|value| std::iter::once(Word::Text(", ".to_owned())).chain(words_of(value)));
             separated.skip(1).collect()
         }
         other => vec![Word::Value(other.to_string())],

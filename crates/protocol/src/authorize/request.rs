@@ -144,8 +144,7 @@ struct BoundTo {
 
 impl BoundTo {
     fn boxed(self) -> Option<Box<Self>> {
-        let is_said =
-            self.dpop_jkt.is_some() || self.sub.is_some() || !self.authorization_details.is_empty();
+        let is_said = self.dpop_jkt.is_some() || self.sub.is_some() || !self.authorization_details.is_empty();
         is_said.then(|| Box::new(self))
     }
 }

@@ -1,7 +1,9 @@
 //! Rich Authorization Requests (RFC 9396).
 
 use serde_json::{Value, json};
-use symbolon_testkit::{Answer, AuthorizationRequest, Browser, RelyingParty, TestServer, TokenSet, decode_jwt};
+use symbolon_testkit::{
+    Answer, AuthorizationRequest, Browser, RelyingParty, TestServer, TokenSet, decode_jwt,
+};
 
 use crate::device::{Codes, DEVICE, decide, poll};
 use crate::login::hidden;
@@ -144,7 +146,10 @@ fn a_refreshed_token_has_all_or_some_of_it() {
     let tokens = bench.token(&asked);
     let some = json!([folder("/a")]).to_string();
     let narrowed = TokenSet::of(&bench.refresh(&tokens, &[(PARAMETER, &some)]));
-    assert_eq!((claim(&narrowed), &narrowed.body[PARAMETER]), (json!([folder("/a")]), &json!([folder("/a")])));
+    assert_eq!(
+        (claim(&narrowed), &narrowed.body[PARAMETER]),
+        (json!([folder("/a")]), &json!([folder("/a")]))
+    );
     for beyond in [json!([payment(6)]), json!([folder("/a"), folder("/b")]), json!([]), json!("x")] {
         assert_refused(&bench.refresh(&narrowed, &[(PARAMETER, &beyond.to_string())]));
     }
@@ -221,7 +226,10 @@ fn requests_that_are_pushed_or_for_a_device_have_details_too() {
         request.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let uri = bench.rp.post("/par", &form).json()["request_uri"].as_str().expect("a request_uri").to_owned();
     let reference = AuthorizationRequest {
-        parameters: vec![("client_id".to_owned(), bench.rp.client_id.clone()), ("request_uri".to_owned(), uri)],
+        parameters: vec![
+            ("client_id".to_owned(), bench.rp.client_id.clone()),
+            ("request_uri".to_owned(), uri),
+        ],
         verifier: request.verifier,
     };
     let page = bench.asked(&reference).expect("the consent page");

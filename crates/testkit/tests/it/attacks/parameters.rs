@@ -61,7 +61,8 @@ fn pkce_cannot_be_left_out_on_one_side() {
     assert_eq!(redeem(&code, &[("code_verifier", &*challenge)]), refused, "the challenge as the verifier");
 
     // `plain` would show the verifier to whoever reads the request.
-    let plain = rp.authorization_request().without("code_challenge_method").with("code_challenge_method", "plain");
+    let plain =
+        rp.authorization_request().without("code_challenge_method").with("code_challenge_method", "plain");
     assert_eq!(browser.get(&plain.path()).redirected("error").as_deref(), Some("invalid_request"));
     let unnamed = rp.authorization_request().without("code_challenge_method");
     assert_eq!(browser.get(&unnamed.path()).redirected("error").as_deref(), Some("invalid_request"));
@@ -92,9 +93,7 @@ fn an_answer_names_its_issuer_and_its_code_is_worth_nothing_at_another() {
         ("redirect_uri", &*rp.redirect_uri),
         ("code_verifier", &*request.verifier),
     ];
-    let stolen = server
-        .browser()
-        .post_with("/other/token", &form, &[("authorization", &elsewhere.basic())]);
+    let stolen = server.browser().post_with("/other/token", &form, &[("authorization", &elsewhere.basic())]);
     assert_eq!((stolen.status, &*stolen.error()), (400, "invalid_grant"), "{stolen:?}");
     let foreign = server.browser().post_with("/other/token", &form, &[("authorization", &rp.basic())]);
     assert_eq!((foreign.status, &*foreign.error()), (401, "invalid_client"), "{foreign:?}");

@@ -81,10 +81,16 @@ pub(super) async fn userinfo(call: &mut Call) -> Result<Response, Failure> {
     };
     app.note_failed_claims(issuer, &claims.client_id, &failures);
     RequestFacts::new().client_id(claims.client_id.as_str()).note();
-    let response = match algorithm {
+    let mut response = match algorithm {
         None => no_store(json(StatusCode::OK, body)),
         Some(algorithm) => Box::pin(signed_answer::of_userinfo(context, algorithm, &body, now)).await?,
     };
+    // FAPI 1.0 Baseline 6.2.1-11.
+    if let Some(name) = received.headers.get(userinfo::INTERACTION_ID)
+        && userinfo::is_interaction_id(name.as_bytes())
+    {
+        response.headers_mut().insert(userinfo::INTERACTION_ID, name.clone());
+    }
     Ok(match proven {
         Some(Proven { nonce: DpopNonce::Required, .. }) => dpop::with_next_nonce(context, response, now),
         _ => response,

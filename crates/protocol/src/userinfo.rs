@@ -21,6 +21,18 @@ fn invalid_token(token: &AccessToken, refusal: Refusal) -> OAuthError {
     .because(refusal.naming(&token.client_id))
 }
 
+/// The header by which a client of FAPI 1.0 gives a request a name, which the answer repeats (FAPI 1.0 Baseline 6.2.1-11).
+pub const INTERACTION_ID: &str = "x-fapi-interaction-id";
+
+/// Whether the value of [`INTERACTION_ID`] is a UUID (RFC 9562 4), and so may be repeated.
+pub fn is_interaction_id(value: &[u8]) -> bool {
+    value.len() == 36
+        && value.iter().enumerate().all(|(place, octet)| match place {
+            8 | 13 | 18 | 23 => *octet == b'-',
+            _ => octet.is_ascii_hexdigit(),
+        })
+}
+
 /// Whether an access token may be used at UserInfo. Its signature was verified, and it is not revoked.
 ///
 /// # Errors

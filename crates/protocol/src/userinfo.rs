@@ -37,7 +37,7 @@ pub fn is_interaction_id(value: &[u8]) -> bool {
 pub fn new_interaction_id(random: [u8; 16]) -> String {
     // 6.2, 4.1: four bits say the version, two the variant.
     let (version, variant) = (0xf_u128 << 76, 0x3_u128 << 62);
-    let id = (u128::from_be_bytes(random) & !version & !variant) | (0x4 << 76) | (0x2 << 62);
+    let id = (u128::from_be_bytes(random) & !version & !variant) | (0x4_u128 << 76) | (0x2_u128 << 62);
     let (fourth, fifth) = ((id >> 48) & 0xffff, id & 0xffff_ffff_ffff);
     format!(
         "{:08x}-{:04x}-{:04x}-{fourth:04x}-{fifth:012x}",

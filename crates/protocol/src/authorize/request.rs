@@ -461,7 +461,8 @@ fn response_type(sent: &Sent<'_>) -> Result<ResponseType, OAuthError> {
     })
 }
 
-/// RFC 6749 4.1.2.1, 4.2.2.1: the client is not authorized to request this response type.
+/// RFC 6749 4.1.2.1, 4.2.2.1: the client is registered for other response types, or, as one without users, is not authorized to
+/// request any. FAPI 1.0 Advanced 5.2.2-2 is kept by what a client registers.
 fn may_request(client: &Client, asked: ResponseType) -> Result<(), OAuthError> {
     let own = client.response_types();
     if own.contains(&asked) {
@@ -469,7 +470,11 @@ fn may_request(client: &Client, asked: ResponseType) -> Result<(), OAuthError> {
     }
     let description = "the client is not registered for this response_type";
     let details = Details::of("response_type").sent(asked.as_str()).client(&client.client_id);
-    Err(OAuthError::new(ErrorCode::UnauthorizedClient, Reason::ResponseTypeNotRegistered, description)
+    let code = match own.is_empty() {
+        true => ErrorCode::UnauthorizedClient,
+        false => ErrorCode::UnsupportedResponseType,
+    };
+    Err(OAuthError::new(code, Reason::ResponseTypeNotRegistered, description)
         .about(details.registered(own.iter().map(|own| own.as_str()))))
 }
 

@@ -83,7 +83,7 @@ pub(super) const CASES: [Case<Bench>; 41] = [
     ),
     Case::new(
         Reason::ResponseTypeNotRegistered,
-        (302, "unauthorized_client"),
+        (302, "unsupported_response_type"),
         &["`response_type` was id_token, registered is code"],
         |bench, id| with(bench, id, "response_type", "id_token"),
     ),

@@ -2,7 +2,6 @@
 
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use symbolon_crypto::random::Random;
 use symbolon_protocol::claim_definition::{ClaimSet, NO_CLAIMS};
 use symbolon_protocol::discovery::{endpoint, path};
 use symbolon_protocol::dpop::{DpopNonce, Proof, check_binding, replayed};

@@ -1,4 +1,4 @@
-"""Keys of clients as sets of JWKs, made by the command `openssl`."""
+"""Keys of clients as sets of JWKs, and certificates for them, made by the command `openssl`."""
 import base64
 import re
 import subprocess
@@ -27,23 +27,33 @@ def octets_of(text, name):
     return bytes.fromhex(re.sub(r"[\s:]", "", found.group(1)))
 
 
-def private_set(algorithm, kid):
-    """A set with one new private key for ES256 or PS256."""
-    is_ec = algorithm == "ES256"
-    pem = run(["genpkey", *(EC if is_ec else RSA)])
-    text = run(["pkey", "-text", "-noout"], pem)
-    key = {"kid": kid, "alg": algorithm, "use": "sig"}
-    if is_ec:
-        point = octets_of(text, "pub")
-        # The private number may be written with a zero before it, or with fewer octets.
-        scalar = octets_of(text, "priv").lstrip(b"\0").rjust(32, b"\0")
-        key |= {"kty": "EC", "crv": "P-256", "x": encoded(point[1:33]), "y": encoded(point[33:]), "d": encoded(scalar)}
-    else:
-        numbers = {member: encoded(octets_of(text, name).lstrip(b"\0")) for member, name in NUMBERS.items()}
-        key |= {"kty": "RSA", "e": "AQAB", **numbers}
-    return {"keys": [key]}
+class Key:
+    """A new private key for ES256 or PS256."""
 
+    def __init__(self, algorithm, kid):
+        is_ec = algorithm == "ES256"
+        self.kid = kid
+        self.pem = run(["genpkey", *(EC if is_ec else RSA)])
+        text = run(["pkey", "-text", "-noout"], self.pem)
+        self.jwk = {"kid": kid, "alg": algorithm, "use": "sig"}
+        if is_ec:
+            point = octets_of(text, "pub")
+            # The private number may be written with a zero before it, or with fewer octets.
+            scalar = encoded(octets_of(text, "priv").lstrip(b"\0").rjust(32, b"\0"))
+            point = {"x": encoded(point[1:33]), "y": encoded(point[33:])}
+            self.jwk |= {"kty": "EC", "crv": "P-256", **point, "d": scalar}
+        else:
+            numbers = {member: encoded(octets_of(text, name).lstrip(b"\0")) for member, name in NUMBERS.items()}
+            self.jwk |= {"kty": "RSA", "e": "AQAB", **numbers}
 
-def public_set(private):
-    """The set without the private members."""
-    return {"keys": [{name: own for name, own in key.items() if name not in PRIVATE} for key in private["keys"]]}
+    def private_set(self):
+        return {"keys": [self.jwk]}
+
+    def public_set(self):
+        """The set without the private members."""
+        return {"keys": [{name: own for name, own in self.jwk.items() if name not in PRIVATE}]}
+
+    def certificate(self):
+        """A certificate for the key, signed by itself, as PEM."""
+        asked = ["req", "-new", "-x509", "-days", "2", "-subj", f"/CN={self.kid}", "-key", "/dev/stdin"]
+        return run(asked, self.pem)

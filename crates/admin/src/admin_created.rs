@@ -66,5 +66,6 @@ pub(super) fn family(call: &Call, client: ClientId, user: UserId, scope: Scope, 
         expires_at: now + lives.absolute,
         binding: None,
         resources: Vec::new(),
+        authorization_details: Default::default(),
     }
 }

@@ -1,7 +1,8 @@
 //! UserInfo (OpenID Connect Core 5.3), a protected resource by RFC 6750, RFC 8705 3 and RFC 9449 7.
 
 use axum::response::Response;
-use http::{HeaderMap, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use symbolon_crypto::random::Random;
 use symbolon_protocol::claim_definition::{ClaimSet, NO_CLAIMS};
 use symbolon_protocol::discovery::{endpoint, path};
 use symbolon_protocol::dpop::{DpopNonce, Proof, check_binding, replayed};
@@ -81,14 +82,30 @@ pub(super) async fn userinfo(call: &mut Call) -> Result<Response, Failure> {
     };
     app.note_failed_claims(issuer, &claims.client_id, &failures);
     RequestFacts::new().client_id(claims.client_id.as_str()).note();
-    let response = match algorithm {
+    let mut response = match algorithm {
         None => no_store(json(StatusCode::OK, body)),
         Some(algorithm) => Box::pin(signed_answer::of_userinfo(context, algorithm, &body, now)).await?,
     };
+    if let Some(name) = interaction_id(context, received, claims) {
+        response.headers_mut().insert(userinfo::INTERACTION_ID, name);
+    }
     Ok(match proven {
         Some(Proven { nonce: DpopNonce::Required, .. }) => dpop::with_next_nonce(context, response, now),
         _ => response,
     })
+}
+
+/// FAPI 1.0 Baseline 6.2.1-11: the name that the client gave the request, or else a new one. Tokens of FAPI 1.0 are bound to a
+/// certificate (FAPI 1.0 Advanced 6.2.1-1); where the token is not, nobody waits for a name.
+fn interaction_id(context: &Context, received: &Received, claims: &AccessToken) -> Option<HeaderValue> {
+    let sent = received.headers.get(userinfo::INTERACTION_ID);
+    let sent = sent.filter(|name| userinfo::is_interaction_id(name.as_bytes()));
+    if sent.is_some() || claims.cnf.x5t_s256.is_none() {
+        return sent.cloned();
+    }
+    let mut random = [0; 16];
+    context.app.random.fill(&mut random);
+    HeaderValue::from_str(&userinfo::new_interaction_id(random)).ok()
 }
 
 /// A proof that came with a token.

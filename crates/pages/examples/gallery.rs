@@ -120,6 +120,7 @@ fn consent() -> ConsentPage {
             scope("shards:read", "See the shards in your collection"),
             scope("kiln.fire", ""),
         ],
+        details: Vec::new(),
         action: "/consent".into(),
         transaction: "t-1".into(),
         csrf: "c-1".into(),

@@ -4,7 +4,7 @@ use askama::Template;
 
 use crate::page::{is_linkable, is_own_image, is_web, page};
 use crate::sign_in::wait;
-use crate::{Language, ScopeView, Texts};
+use crate::{DetailView, Language, ScopeView, Texts};
 
 /// Why the code is asked for again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +77,8 @@ pub struct DeviceConsentPage {
     pub user_code: String,
     /// What the client asks for.
     pub scopes: Vec<ScopeView>,
+    /// What it asks for in detail.
+    pub details: Vec<DetailView>,
     /// Whether the form before was not accepted.
     pub is_expired: bool,
     /// Where the form is posted.

@@ -76,6 +76,9 @@ pub use recovery::{ForgotPasswordPage, RecoveryError, ResetPasswordPage};
 pub use registration::{FieldKind, FormField, PuzzleView, RegisterError, RegisterPage};
 pub use second_factor::{RecoveryCodesPage, SecondFactorError, SecondFactorPage, SecondFactorSetup};
 pub use select_account::{AccountChoice, SelectAccountPage};
-pub use sign_in::{ConsentPage, LoginError, LoginPage, LoginStage, LoginWays, ProviderButton, ScopeView};
+pub use sign_in::{
+    ConsentPage, DetailMember, DetailView, DetailWord, LoginError, LoginPage, LoginStage, LoginWays,
+    ProviderButton, ScopeView,
+};
 pub use sign_out::{CheckSessionPage, LoggedOutPage, LogoutPage};
 pub use walkthrough::{SilentCallbackPage, WalkThroughPage};

@@ -161,6 +161,56 @@ impl ScopeView {
     }
 }
 
+/// A part of what the user reads of one authorization detail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DetailWord {
+    /// Words of the provider.
+    Text(String),
+    /// A value of the client, which is set off from the words.
+    Value(String),
+    /// The value true.
+    Yes,
+    /// The value false.
+    No,
+}
+
+impl DetailWord {
+    /// Whether it is a value, which the client has chosen.
+    pub(crate) const fn is_value(&self) -> bool {
+        !matches!(self, Self::Text(_))
+    }
+
+    pub(crate) fn shown(&self, texts: &'static Texts) -> &str {
+        match self {
+            Self::Text(text) | Self::Value(text) => text,
+            Self::Yes => texts.detail_yes,
+            Self::No => texts.detail_no,
+        }
+    }
+}
+
+/// A member of an authorization detail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DetailMember {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub words: Vec<DetailWord>,
+}
+
+/// One authorization detail that a client asks for (RFC 9396).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DetailView {
+    /// The name of its type, shown if there are no words.
+    pub name: String,
+    /// What it allows.
+    pub words: Vec<DetailWord>,
+    /// Its members that are not among the words.
+    pub others: Vec<DetailMember>,
+    /// The resource servers at which it counts, if it names some.
+    pub locations: Vec<String>,
+}
+
 /// Asks the user to allow what a client asks for (`POST action` with `decision` = `allow`, `deny` or `switch` (to sign
 /// in as another user), `transaction`, `csrf_token`).
 #[derive(Template)]
@@ -188,6 +238,8 @@ pub struct ConsentPage {
     pub user_name: String,
     /// What the client asks for.
     pub scopes: Vec<ScopeView>,
+    /// What it asks for in detail.
+    pub details: Vec<DetailView>,
     /// Where the form is posted.
     pub action: String,
     /// The hidden field `transaction`.

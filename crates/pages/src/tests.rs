@@ -61,6 +61,15 @@ fn consent() -> ConsentPage {
             ScopeView { name: HOSTILE.into(), description: HOSTILE.into() },
             ScopeView { name: "openid".into(), description: String::new() },
         ],
+        details: vec![DetailView {
+            name: HOSTILE.into(),
+            words: vec![DetailWord::Text(HOSTILE.into()), DetailWord::Value(HOSTILE.into()), DetailWord::Yes],
+            others: vec![DetailMember {
+                name: HOSTILE.into(),
+                words: vec![DetailWord::Value(HOSTILE.into()), DetailWord::No],
+            }],
+            locations: vec![HOSTILE.into()],
+        }],
         action: HOSTILE.into(),
         transaction: HOSTILE.into(),
         csrf: HOSTILE.into(),
@@ -80,7 +89,16 @@ fn device(error: Option<DeviceError>) -> DevicePage {
 
 fn device_consent() -> DeviceConsentPage {
     let ConsentPage {
-        language, issuer_name, client_name, policy_uri, tos_uri, user_name, scopes, csrf, ..
+        language,
+        issuer_name,
+        client_name,
+        policy_uri,
+        tos_uri,
+        user_name,
+        scopes,
+        details,
+        csrf,
+        ..
     } = consent();
     DeviceConsentPage {
         language,
@@ -94,6 +112,7 @@ fn device_consent() -> DeviceConsentPage {
         user_name,
         user_code: HOSTILE.into(),
         scopes,
+        details,
         is_expired: true,
         action: "/device".into(),
         csrf,
@@ -482,6 +501,25 @@ fn a_scope_is_described_by_the_caller_first() {
     page.scopes = vec![ScopeView { name: "openid".into(), description: "Ours".into() }];
     let html = page.render().unwrap();
     assert!(html.contains("Ours") && !html.contains(Language::English.texts().scope_openid));
+}
+
+#[test]
+fn a_detail_is_shown_whole_and_its_values_are_set_off() {
+    let mut page = consent();
+    page.details = vec![DetailView {
+        name: "payment".into(),
+        words: vec![DetailWord::Text("Pay ".into()), DetailWord::Value("12 francs".into())],
+        others: vec![DetailMember { name: "monthly".into(), words: vec![DetailWord::Yes] }],
+        locations: vec!["https://bank.example".into()],
+    }];
+    let texts = Language::English.texts();
+    let yes = format!("<code>monthly</code> <strong><bdi>{}</bdi></strong>", texts.detail_yes);
+    let html = page.render().unwrap();
+    for part in ["Pay <strong><bdi>12 francs</bdi></strong>", &*yes, "https://bank.example"] {
+        assert!(html.contains(part), "{part}: {html}");
+    }
+    page.details[0].words.clear();
+    assert!(page.render().unwrap().contains("<code>payment</code>"));
 }
 
 #[test]

@@ -65,6 +65,7 @@ fn world() -> World {
         expires_at: NOW,
         binding: None,
         resources: Vec::new(),
+        authorization_details: Default::default(),
     };
     let user = json!({
         "id": "u-1", "email": "ada@example.com", "email_verified": true, "name": "Ada Lovelace",

@@ -32,7 +32,7 @@ pub(crate) enum Audience {
 
 impl Audience {
     /// Every audience.
-    fn all(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &str> {
         let values = match self {
             Self::One(value) => std::slice::from_ref(value),
             Self::Many(values) => values.as_slice(),

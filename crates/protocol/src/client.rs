@@ -284,6 +284,9 @@ pub struct Client {
     /// Whether its authorization requests must be pushed (RFC 9126 6).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub require_pushed_authorization_requests: bool,
+    /// The types of authorization details that it may ask for (RFC 9396 10); none by default.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub authorization_details_types: Vec<String>,
     /// Token exchange.
     #[serde(flatten)]
     pub token_exchange: TokenExchangePolicy,

@@ -68,6 +68,9 @@ const UNSUPPORTED: [&str; 10] = [
 ];
 /// The member that asks for tokens which are bound to the client's certificate (RFC 8705 3.4).
 const CERTIFICATE_BOUND: &str = "tls_client_certificate_bound_access_tokens";
+/// The member with the types of authorization details that a client may ask for (RFC 9396 10). Whether the issuer has each is found out when
+/// it is asked for: that is a setting, which changes by itself.
+const DETAILS_TYPES: &str = "authorization_details_types";
 /// Members of a shown client that a change cannot set. They are accepted, so that what was shown can be sent back.
 const SHOWN_ONLY: [&str; 5] =
     ["created_at", "updated_at", "client_id_issued_at", "client_secrets", "client_secret_expires_at"];
@@ -210,6 +213,9 @@ pub(crate) fn document(client: &Client) -> Metadata {
     if client.require_pushed_authorization_requests {
         out.insert("require_pushed_authorization_requests".to_owned(), true.into());
     }
+    if !client.authorization_details_types.is_empty() {
+        out.insert(DETAILS_TYPES.to_owned(), json!(client.authorization_details_types));
+    }
     if client.dpop_bound_access_tokens {
         out.insert("dpop_bound_access_tokens".to_owned(), true.into());
     }
@@ -328,6 +334,7 @@ fn build(
         skip_consent: take(doc, "skip_consent")?.unwrap_or_default(),
         require_pushed_authorization_requests: take(doc, "require_pushed_authorization_requests")?
             .unwrap_or_default(),
+        authorization_details_types: list(doc, DETAILS_TYPES)?,
         token_exchange: token_exchange(doc)?,
         audiences: list(doc, "audiences")?,
         access_token_audiences: list(doc, "access_token_audiences")?,

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
+use crate::authorization_details::AuthorizationDetails;
 use crate::grant::GrantId;
 use crate::id::{ClientId, Sid, UserId, leading_number};
 use crate::scope::Scope;
@@ -82,6 +83,9 @@ pub struct CodeGrant {
     /// The thumbprint of the only key with which the code can be redeemed (`dpop_jkt`, RFC 9449 10).
     #[serde(default)]
     pub dpop_jkt: Option<SmolStr>,
+    /// The authorization details that were granted (RFC 9396).
+    #[serde(default)]
+    pub authorization_details: AuthorizationDetails,
 }
 
 /// The code challenge in records: bytes in binary formats, a list of numbers in JSON, which the cluster store uses.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::authorization_details::AuthorizationDetails;
 use crate::scope::{InvalidScope, Scope};
 use crate::settings::{ClientOverrides, IssuerSettings};
 use crate::time::Timestamp;
@@ -19,6 +20,10 @@ pub struct Consent {
     /// raised one.
     #[serde(default, skip_serializing_if = "ConsentVersion::is_first")]
     pub version: ConsentVersion,
+    /// The authorization details that were allowed (RFC 9396), each as the person saw it. Not in what earlier versions stored, and not
+    /// written while there are none.
+    #[serde(default, skip_serializing_if = "AuthorizationDetails::is_empty")]
+    pub authorization_details: AuthorizationDetails,
 }
 
 /// The versions of the terms that a person consents to: of the issuer's, and of the client's. Whenever one of them is
@@ -61,6 +66,13 @@ impl GivenConsent {
     pub fn for_document(self, is_to_document: bool) -> Self {
         Self { is_to_document, ..self }
     }
+
+    /// The same, given to these authorization details too (RFC 9396).
+    #[must_use]
+    pub fn with_details(mut self, details: AuthorizationDetails) -> Self {
+        self.consent.authorization_details = details;
+        self
+    }
 }
 
 impl From<Consent> for GivenConsent {
@@ -72,7 +84,12 @@ impl From<Consent> for GivenConsent {
 impl Consent {
     /// A consent to the first version of the terms.
     pub const fn new(scope: Scope, granted_at: Timestamp) -> Self {
-        Self { scope, granted_at, version: ConsentVersion { issuer: 0, client: 0 } }
+        Self {
+            scope,
+            granted_at,
+            version: ConsentVersion { issuer: 0, client: 0 },
+            authorization_details: AuthorizationDetails::NONE,
+        }
     }
 
     /// The consent after the user has allowed more: the union of both scopes. What was allowed to other terms, or too long
@@ -88,12 +105,15 @@ impl Consent {
         }
         let scope = self.scope.union(&now.scope)?;
         // Otherwise a person who is asked for something else now and then would never be asked for the rest again.
-        let keeps_time = counts_since.is_some() && !now.scope.covers(&self.scope);
+        let covers =
+            now.scope.covers(&self.scope) && now.authorization_details.covers(&self.authorization_details);
+        let keeps_time = counts_since.is_some() && !covers;
         let granted_at = match keeps_time {
             true => self.granted_at.min(now.granted_at),
             false => self.granted_at.max(now.granted_at),
         };
-        Ok(Self { scope, granted_at, version: now.version })
+        let authorization_details = self.authorization_details.joined(&now.authorization_details);
+        Ok(Self { scope, granted_at, version: now.version, authorization_details })
     }
 }
 
@@ -117,7 +137,7 @@ impl ConsentTerms {
     /// A consent that is given now.
     pub fn give(&self, scope: Scope, now: Timestamp) -> GivenConsent {
         let counts_since = self.lifetime.map(|lifetime| now - lifetime);
-        let consent = Consent { scope, granted_at: now, version: self.version };
+        let consent = Consent { version: self.version, ..Consent::new(scope, now) };
         GivenConsent { counts_since, ..consent.into() }
     }
 }

@@ -9,6 +9,7 @@ use smol_str::SmolStr;
 use symbolon_crypto::random::{self, Random};
 use symbolon_crypto::{digest, encoding};
 
+use crate::authorization_details::{self, AuthorizationDetails};
 use crate::authorize::request::requested_scope;
 use crate::client::{Client, GrantType};
 use crate::code::CodeGrant;
@@ -20,6 +21,7 @@ use crate::params::Params;
 use crate::refusal::{Details, Reason};
 use crate::scope::{OFFLINE_ACCESS, Scope};
 use crate::session::Session;
+use crate::settings::IssuerSettings;
 use crate::time::Timestamp;
 
 /// How long a person has to type the user code and decide (`expires_in`, RFC 8628 3.2). Short, because a user code can be
@@ -164,6 +166,9 @@ pub struct DeviceAuthorization {
     pub client: ClientId,
     /// The scope.
     pub scope: Scope,
+    /// The authorization details (RFC 9396). Not in what earlier versions stored.
+    #[serde(default, skip_serializing_if = "AuthorizationDetails::is_empty")]
+    pub authorization_details: AuthorizationDetails,
     /// When both codes end.
     pub expires_at: Timestamp,
 }
@@ -221,10 +226,11 @@ impl Polling {
 /// Checks what an authenticated client asks for at the device authorization endpoint (RFC 8628 3.1).
 ///
 /// # Errors
-/// `unauthorized_client` without the grant type; `invalid_scope` as at the authorization endpoint.
+/// `unauthorized_client` without the grant type; `invalid_scope` and `invalid_authorization_details` as at the authorization endpoint.
 pub fn check(
     params: &Params<'_>,
     client: &Client,
+    settings: &IssuerSettings,
     now: Timestamp,
 ) -> Result<DeviceAuthorization, OAuthError> {
     // RFC 6749 5.2.
@@ -243,7 +249,13 @@ pub fn check(
         let error = OAuthError::new(ErrorCode::InvalidScope, Reason::ScopeNotGrantable, why);
         return Err(error.about(Details::of("scope").client(&client.client_id)));
     }
-    Ok(DeviceAuthorization { client: client.client_id.clone(), scope, expires_at: now + LIFETIME })
+    let details = params.get(authorization_details::PARAMETER)?;
+    Ok(DeviceAuthorization {
+        client: client.client_id.clone(),
+        scope,
+        authorization_details: authorization_details::requested(details, client, settings)?,
+        expires_at: now + LIFETIME,
+    })
 }
 
 /// What a person allows a device in a session: a new grant, as an authorization code has one, without what only a redirect
@@ -271,6 +283,7 @@ pub fn allowed(
         resources: Vec::new(),
         acr: None,
         dpop_jkt: None,
+        authorization_details: asked.authorization_details.clone(),
     }
 }
 
@@ -354,7 +367,8 @@ mod tests {
         let check = |form: &str, change: fn(&mut Client)| {
             let mut client = client("app");
             change(&mut client);
-            check(&Params::parse(form.as_bytes()).unwrap(), &client, NOW)
+            let settings = IssuerSettings::default();
+            check(&Params::parse(form.as_bytes()).unwrap(), &client, &settings, NOW)
         };
         let asked = check("scope=openid+offline_access+unknown", |_| ()).unwrap();
         assert_eq!((asked.client.as_str(), asked.scope.as_str()), ("app", "openid offline_access"));

@@ -146,7 +146,7 @@ impl MtlsEndpointAliases {
 #[derive(Clone, Debug, Serialize)]
 #[allow(
     missing_docs,
-    reason = "each field is the metadata of the same name in Discovery 3, RFC 8414 2, RFC 8705 3.3 and 5, RFC 9126 5, RFC 9207 3, RFC 9449 5.1, RFC 9701 7, JARM 4, OAuth Client ID Metadata Document 6 or the logout specifications"
+    reason = "each field is the metadata of the same name in Discovery 3, RFC 8414 2, RFC 8705 3.3 and 5, RFC 9126 5, RFC 9207 3, RFC 9396 10, RFC 9449 5.1, RFC 9701 7, JARM 4, OAuth Client ID Metadata Document 6 or the logout specifications"
 )]
 pub struct ProviderMetadata<'a> {
     pub issuer: String,
@@ -187,6 +187,8 @@ pub struct ProviderMetadata<'a> {
     pub revocation_endpoint_auth_methods_supported: Vec<&'static str>,
     pub revocation_endpoint_auth_signing_alg_values_supported: Vec<&'static str>,
     pub dpop_signing_alg_values_supported: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub authorization_details_types_supported: Vec<&'a str>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub tls_client_certificate_bound_access_tokens: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -282,6 +284,11 @@ pub fn provider_metadata<'a>(
         revocation_endpoint_auth_methods_supported: methods(),
         revocation_endpoint_auth_signing_alg_values_supported: accepted(),
         dpop_signing_alg_values_supported: accepted(),
+        authorization_details_types_supported: settings
+            .authorization_details_types
+            .iter()
+            .map(|own| own.name.as_str())
+            .collect(),
         tls_client_certificate_bound_access_tokens: takes_certificates,
         mtls_endpoint_aliases: mutual_tls.and_then(|own| own.base.as_deref()).map(MtlsEndpointAliases::at),
         authorization_response_iss_parameter_supported: true,

@@ -26,6 +26,8 @@ pub enum ErrorCode {
     InsufficientScope,
     // RFC 8693 2.2.2
     InvalidTarget,
+    // RFC 9396 5
+    InvalidAuthorizationDetails,
     // RFC 8628 3.5
     AuthorizationPending,
     SlowDown,
@@ -69,6 +71,7 @@ impl ErrorCode {
             Self::InvalidToken => "invalid_token",
             Self::InsufficientScope => "insufficient_scope",
             Self::InvalidTarget => "invalid_target",
+            Self::InvalidAuthorizationDetails => "invalid_authorization_details",
             Self::AuthorizationPending => "authorization_pending",
             Self::SlowDown => "slow_down",
             Self::ExpiredToken => "expired_token",

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize};
 use smol_str::SmolStr;
 
+use crate::authorization_details::AuthorizationDetails;
 use crate::grant::GrantId;
 use crate::id::{ClientId, Sid, UserId};
 use crate::scope::{OFFLINE_ACCESS, Scope};
@@ -53,18 +54,28 @@ pub struct Family {
     /// The thumbprint of the key to which its tokens are bound (RFC 9449 5), for clients that prove possession of
     /// one; or, after `x5t#S256:`, that of a TLS certificate (RFC 8705 4).
     pub binding: Option<SmolStr>,
-    /// The resources that its tokens may be for (RFC 8707 2.2); empty if none were requested. The last field, because
-    /// records of earlier versions end before it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "at_the_end")]
+    /// The resources that its tokens may be for (RFC 8707 2.2); empty if none were requested. Records of earlier versions end
+    /// before it.
+    #[serde(default, deserialize_with = "at_the_end")]
     pub resources: Vec<String>,
+    /// The authorization details that were granted (RFC 9396). The last field, because records of earlier versions, and those without
+    /// details, end before it.
+    #[serde(
+        default,
+        skip_serializing_if = "AuthorizationDetails::is_empty",
+        deserialize_with = "at_the_end"
+    )]
+    pub authorization_details: AuthorizationDetails,
 }
 
-/// Reads a last field that records of earlier versions lack.
-fn at_the_end<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+/// Reads a field at the end of a record, which records of earlier versions lack.
+fn at_the_end<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
+    deserializer: D,
+) -> Result<T, D::Error> {
     if deserializer.is_human_readable() {
-        return Vec::deserialize(deserializer);
+        return T::deserialize(deserializer);
     }
-    Ok(Vec::deserialize(deserializer).unwrap_or_default())
+    Ok(T::deserialize(deserializer).unwrap_or_default())
 }
 
 impl Family {

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use smol_str::SmolStr;
 
+use crate::authorization_details::AuthorizationDetails;
 use crate::claim_definition::DefinedClaims;
 use crate::client::Client;
 use crate::dpop::DPOP;
@@ -64,6 +65,13 @@ pub struct Introspection<'a> {
     /// RFC 9068 2.2.3.1.
     #[serde(skip_serializing_if = "Option::is_none")]
     roles: Option<&'a [SmolStr]>,
+    /// RFC 9396 9.2.
+    #[serde(skip_serializing_if = "no_details")]
+    authorization_details: Option<&'a AuthorizationDetails>,
+}
+
+fn no_details(details: &Option<&AuthorizationDetails>) -> bool {
+    details.is_none_or(AuthorizationDetails::is_empty)
 }
 
 fn no_scope(scope: &Option<&Scope>) -> bool {
@@ -92,6 +100,7 @@ pub const INACTIVE: Introspection<'static> = Introspection {
     resource: None,
     cnf: None,
     roles: None,
+    authorization_details: None,
 };
 
 /// Whether a client may introspect a token: it was issued to the client, or its `aud` contains the client or one of
@@ -173,6 +182,7 @@ pub fn of_access_token<'a>(
         resource: Some(&token.resource),
         cnf: token.cnf.claim(),
         roles: token.roles.as_deref(),
+        authorization_details: Some(&token.authorization_details),
     })
 }
 
@@ -224,6 +234,7 @@ pub fn of_refresh_token<'a>(
         iat: Some(family.rotated_at.seconds()),
         sub: Some(family.user.as_str()),
         iss: Some(inquiry.issuer_url),
+        authorization_details: Some(&family.authorization_details),
         ..INACTIVE
     })
 }

@@ -7,6 +7,7 @@
 mod assertion_claims;
 pub mod attribute;
 pub mod authenticator;
+pub mod authorization_details;
 pub mod authorize;
 pub mod back_channel_logout;
 pub mod branding;

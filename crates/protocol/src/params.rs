@@ -115,11 +115,12 @@ impl<'a> Params<'a> {
 }
 
 /// Parameters that an error may name if they are repeated.
-const NAMED: [&str; 34] = [
+const NAMED: [&str; 35] = [
     "acr_values",
     "actor_token",
     "actor_token_type",
     "audience",
+    "authorization_details",
     "claims",
     "client_assertion",
     "client_assertion_type",

@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use symbolon_crypto::algorithm::Algorithm;
 
 use crate::attribute::AttributeSchema;
+use crate::authorization_details::AuthorizationDetailsType;
 use crate::branding::Branding;
 use crate::claim_definition::ClaimDefinition;
 use crate::client::GrantType;
@@ -242,6 +243,10 @@ pub struct IssuerSettings {
     /// read the settings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub trusted_issuers: Vec<TrustedIssuer>,
+    /// The types of authorization details that clients may ask for (RFC 9396 2.1). Not written while there are none, so that nodes of
+    /// earlier versions read the settings.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub authorization_details_types: Vec<AuthorizationDetailsType>,
     /// The longer lifetime of tokens that were issued under earlier settings. Set by the server when lifetimes
     /// change.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -439,6 +444,7 @@ impl Default for IssuerSettings {
             branding: Branding::default(),
             identity_providers: Vec::new(),
             trusted_issuers: Vec::new(),
+            authorization_details_types: Vec::new(),
             outlived: None,
         }
     }

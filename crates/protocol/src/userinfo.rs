@@ -21,6 +21,32 @@ fn invalid_token(token: &AccessToken, refusal: Refusal) -> OAuthError {
     .because(refusal.naming(&token.client_id))
 }
 
+/// The header by which a client of FAPI 1.0 gives a request a name, which the answer repeats (FAPI 1.0 Baseline 6.2.1-11).
+pub const INTERACTION_ID: &str = "x-fapi-interaction-id";
+
+/// Whether the value of [`INTERACTION_ID`] is a UUID (RFC 9562 4), and so may be repeated.
+pub fn is_interaction_id(value: &[u8]) -> bool {
+    value.len() == 36
+        && value.iter().enumerate().all(|(place, octet)| match place {
+            8 | 13 | 18 | 23 => *octet == b'-',
+            _ => octet.is_ascii_hexdigit(),
+        })
+}
+
+/// The name of a request that came without one: a random UUID (RFC 9562 5.4).
+pub fn new_interaction_id(random: [u8; 16]) -> String {
+    // 6.2, 4.1: four bits say the version, two the variant.
+    let (version, variant) = (0xf_u128 << 76, 0x3_u128 << 62);
+    let id = (u128::from_be_bytes(random) & !version & !variant) | (0x4_u128 << 76) | (0x2_u128 << 62);
+    let (fourth, fifth) = ((id >> 48) & 0xffff, id & 0xffff_ffff_ffff);
+    format!(
+        "{:08x}-{:04x}-{:04x}-{fourth:04x}-{fifth:012x}",
+        id >> 96,
+        (id >> 80) & 0xffff,
+        (id >> 64) & 0xffff
+    )
+}
+
 /// Whether an access token may be used at UserInfo. Its signature was verified, and it is not revoked.
 ///
 /// # Errors

@@ -15,6 +15,7 @@ use symbolon_protocol::session::{Session, SessionId};
 use symbolon_store::StoreError;
 use symbolon_store::port::given_to;
 
+use crate::authorization_details;
 use crate::authorize::{refuse, resume};
 use crate::browser_accounts::has_others;
 use crate::interaction::{Interaction, Page, PendingAuthorization, session_of};
@@ -92,7 +93,12 @@ async fn allow(
     // An interaction that was sealed before the consent page was shown has no scopes.
     if let Some(scopes) = interaction.pending.scopes.clone() {
         let terms = ConsentTerms::of(&issuer.settings.load(), &client.settings);
-        let given = terms.give(scopes.clone(), app.now()).for_document(client.is_from_document);
+        // If client or issuer have changed since the page was shown, the evaluation finds that out.
+        let details =
+            authorization_details::requested(&interaction.pending, &client, &issuer.settings.load())
+                .unwrap_or_default();
+        let given = terms.give(scopes.clone(), app.now()).with_details(details);
+        let given = given.for_document(client.is_from_document);
         let is_kept = is_kept(context, &client, session).await?;
         if !is_kept || app.store.allow(&issuer.id, &session.user, &client.client_id, given).await? {
             context.audit(Event::ConsentGranted, Some(&session.user), Some(&client.client_id));

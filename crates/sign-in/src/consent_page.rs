@@ -7,6 +7,7 @@ use symbolon_protocol::scope::Scope;
 use symbolon_protocol::session::Session;
 use url::Url;
 
+use crate::authorization_details;
 use crate::interaction::{Interaction, Page, PendingAuthorization, address, fits_address, user_name};
 use crate::requesting_client::RequestingClient;
 use symbolon_app::http::csrf::Purpose;
@@ -51,6 +52,11 @@ async fn page(
     let language = interaction.language.tag();
     let displayed = |member| client.client.displayed_in(member, language);
     let look = client.appearance(context);
+    let details = {
+        let settings = context.issuer.settings.load();
+        let asked = authorization_details::requested(&interaction.pending, &client.client, &settings)?;
+        authorization_details::views(&asked, &settings, interaction.language)
+    };
     let page = ConsentPage {
         language: interaction.language,
         issuer_name: look.name,
@@ -63,6 +69,7 @@ async fn page(
         redirect_host: host(&client.redirect_uri),
         user_name: user_name(context, session).await?,
         scopes: interaction.pending.scopes.iter().flat_map(Scope::iter).map(describe).collect(),
+        details,
         action: address(context, PATH, &sealed),
         csrf: interaction.csrf_token(context, Purpose::Consent, session.sid.as_str()),
         transaction: sealed,

@@ -244,6 +244,7 @@ fn client(id: &'static str, scope: &str, now: Timestamp) -> Client {
         is_trusted: false,
         skip_consent: false,
         require_pushed_authorization_requests: false,
+        authorization_details_types: Vec::new(),
         token_exchange: TokenExchangePolicy::default(),
         audiences: Vec::new(),
         access_token_audiences: Vec::new(),

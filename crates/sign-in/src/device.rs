@@ -21,6 +21,7 @@ use symbolon_protocol::sign_in::is_enough;
 use symbolon_store::port::{Decided, DeviceDeciding};
 
 use crate::account::{Person, Visitor, visitor_of};
+use crate::authorization_details;
 use crate::authorize::resume;
 use crate::interaction::{Interaction, Page, PendingAuthorization};
 use crate::notice_page::notice;
@@ -315,6 +316,8 @@ async fn ask(
     let describe = |name: &str| ScopeView { name: name.to_owned(), description: String::new() };
     let name = device.name();
     let form = PageForm { purpose: Purpose::Device, interaction: &name, sid: person.session.sid.as_str() };
+    let asked = &device.asked.authorization_details;
+    let details = authorization_details::views(asked, &issuer.settings.load(), person.language);
     let page = DeviceConsentPage {
         language: person.language,
         issuer_name: look.name,
@@ -327,6 +330,7 @@ async fn ask(
         user_name: person.name().to_owned(),
         user_code: device.code.shown(),
         scopes: device.asked.scope.iter().map(describe).collect(),
+        details,
         is_expired,
         action: format!("{}{PATH}", issuer.prefix),
         csrf: person.browser.token(issuer, form),

@@ -6,6 +6,7 @@ mod account;
 mod after_answer;
 mod assets;
 mod authorization_attempt;
+mod authorization_details;
 mod authorization_response;
 mod authorize;
 mod branding;

@@ -159,6 +159,8 @@ impl DeviceAuthorizations for ClusterStore {
     ) -> Result<DeviceCodes, StoreError> {
         let _pass = self.gate.enter()?;
         let document = to_document(&asked)?;
+        // The grant has them a second time.
+        let details = asked.authorization_details.as_json().len();
         for _ in 0..DRAWS {
             let user = UserCode::draw(random);
             let device = DeviceCode::draw(&device_key(issuer, &user), random);
@@ -167,7 +169,7 @@ impl DeviceAuthorizations for ClusterStore {
             self.admit(room, (&place.key, place.shard)).await?;
             let share = self.admit_share_of_codes(issuer, &place.key).await?;
             let counting = self.counting_code(share, asked.expires_at);
-            counting.set_grant(document.len() + GRANT);
+            counting.set_grant(document.len() + details + GRANT);
             if self.keep_device(&place, (&asked, &document), now).await? {
                 return Ok(DeviceCodes { device, user });
             }

@@ -293,6 +293,7 @@ mod tests {
             expires_at: session_expires_at,
             binding: None,
             resources,
+            authorization_details: Default::default(),
         }
     }
 

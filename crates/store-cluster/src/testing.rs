@@ -33,6 +33,7 @@ pub(crate) fn code_grant(issuer: &IssuerId, random: &SeededRandom, now: Timestam
         session_expires_at: now + Duration::from_secs(3_600),
         expires_at: now + Duration::from_secs(60),
         resources: Vec::new(),
+        authorization_details: Default::default(),
         acr: None,
         dpop_jkt: None,
     }

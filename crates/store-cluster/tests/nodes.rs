@@ -84,6 +84,7 @@ fn code_grant() -> CodeGrant {
         session_expires_at: NOW + SOON,
         expires_at: NOW + SOON,
         resources: Vec::new(),
+        authorization_details: Default::default(),
         acr: None,
         dpop_jkt: None,
     }

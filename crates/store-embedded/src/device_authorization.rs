@@ -26,7 +26,7 @@ const LOCKS: usize = 64;
 /// The most that one client may take of the room, in percent: what it asks for beyond keeps no other client out.
 const OF_CLIENT: u64 = 50;
 
-/// Memory of one besides its scope, which the grant has a second time: its key, ends and shares, the grant that a decision
+/// Memory of one besides its scope and details, which the grant has a second time: its key, ends and shares, the grant that a decision
 /// makes of it, and its place in a table that is three quarters full on average. Counted from the start, so that a decision is never
 /// refused.
 const BESIDE_SCOPE: usize = 1_024;
@@ -53,7 +53,9 @@ struct Shares {
 
 impl Kept {
     fn bytes(&self) -> usize {
-        2 * self.asked.scope.as_str().len() + BESIDE_SCOPE
+        let details = &self.asked.authorization_details;
+        let details = if details.is_empty() { 0 } else { details.as_json().len() };
+        2 * (self.asked.scope.as_str().len() + details) + BESIDE_SCOPE
     }
 
     /// A used code is remembered, so that a second use is recognised.
@@ -343,7 +345,8 @@ mod tests {
         let expires_at = NOW + Duration::from_secs(600);
         let ask = async |client: &str| {
             let (client, scope) = (ClientId::parse(client).unwrap(), Scope::parse("openid").unwrap());
-            let asked = DeviceAuthorization { client, scope, expires_at };
+            let asked =
+                DeviceAuthorization { client, scope, authorization_details: Default::default(), expires_at };
             store.keep_device_authorization(&issuer, asked, NOW, &random).await
         };
         store.device_authorizations.clients.set_most(1 << 20);

@@ -246,6 +246,7 @@ pub(crate) mod tests {
             session_expires_at: now + Duration::from_secs(99),
             expires_at: now + Duration::from_secs(59),
             resources: Vec::new(),
+            authorization_details: Default::default(),
             acr: None,
             dpop_jkt: None,
         }

@@ -98,7 +98,12 @@ mod tests {
         };
         let ask = async || {
             let (client, scope) = (app.clone(), Scope::parse("openid").unwrap());
-            let asked = DeviceAuthorization { client, scope, expires_at: NOW + Duration::from_secs(60) };
+            let asked = DeviceAuthorization {
+                client,
+                scope,
+                authorization_details: Default::default(),
+                expires_at: NOW + Duration::from_secs(60),
+            };
             store.keep_device_authorization(&issuer, asked, NOW, &random).await
         };
         let pushed = push().await.unwrap();

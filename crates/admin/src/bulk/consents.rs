@@ -69,17 +69,21 @@ fn read(call: &Call, line: Line) -> Result<(UserId, ClientId, Consent), AdminErr
     let [issuer, of_client] = VERSIONS;
     let mut version = |name| Ok::<_, AdminError>(Fields::take::<u32>(&mut fields, name)?.unwrap_or_default());
     let version = ConsentVersion { issuer: version(issuer)?, client: version(of_client)? };
+    let authorization_details = fields.take("authorization_details")?.unwrap_or_default();
     fields.finish()?;
-    Ok((user, client, Consent { scope, granted_at, version }))
+    Ok((user, client, Consent { scope, granted_at, version, authorization_details }))
 }
 
 fn view(user: &UserId, client: &ClientId, consent: &Consent) -> Value {
-    let Consent { scope, granted_at, version } = consent;
+    let Consent { scope, granted_at, version, authorization_details } = consent;
     let mut view = json!({ "user_id": user, "client_id": client, "scope": scope, "granted_at": granted_at });
     for (name, version) in VERSIONS.into_iter().zip([version.issuer, version.client]) {
         if let Some(members) = view.as_object_mut().filter(|_| version != 0) {
             members.insert(name.to_owned(), Value::from(version));
         }
+    }
+    if let Some(members) = view.as_object_mut().filter(|_| !authorization_details.is_empty()) {
+        members.insert("authorization_details".to_owned(), json!(authorization_details));
     }
     view
 }

@@ -110,8 +110,11 @@ fn schemas_name_every_member_that_is_shown() {
         "ClientMetadata",
         &json!({ "pkce": "required", "require_pkce": true, "access_token_typ": "JWT", "profile": "fapi2_security" }),
     );
-    assert_described("ClientMetadata", &json!({ "assertion_issuers": [] }));
-    assert_described("IssuerSettings", &json!({ "trusted_issuers": [] }));
+    assert_described(
+        "ClientMetadata",
+        &json!({ "assertion_issuers": [], "authorization_details_types": [] }),
+    );
+    assert_described("IssuerSettings", &json!({ "trusted_issuers": [], "authorization_details_types": [] }));
     let settings = json!(IssuerSettings::default());
     assert_described("IssuerSettings", &settings);
     assert_described("IssuerSettings", &json!({ "attributes": [] }));

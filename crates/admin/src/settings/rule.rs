@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+use symbolon_protocol::authorization_details;
 use symbolon_protocol::branding;
 use symbolon_protocol::claim_definition;
 use symbolon_protocol::pkce::policy;
@@ -61,6 +62,7 @@ pub(crate) fn document(settings: &IssuerSettings) -> Map<String, Value> {
     // What is empty is left out of what is stored: an earlier release refuses members that it does not know.
     for name in [
         "attributes",
+        "authorization_details_types",
         "claims",
         "client_id_metadata_documents",
         "client_registration_resources",
@@ -207,6 +209,7 @@ pub(crate) fn check(settings: &IssuerSettings) -> Result<(), AdminError> {
     claim_definition::check(&settings.claims)
         .and_then(|()| claim_definition::check_attributes(&settings.claims, &settings.attributes))
         .map_err(|why| AdminError::invalid(format!("claims is not valid: {why}")))?;
+    authorization_details::check_types(&settings.authorization_details_types).map_err(AdminError::invalid)?;
     if settings.login_api_origins.len() > MOST_ORIGINS {
         return Err(AdminError::invalid(format!("login_api_origins has {MOST_ORIGINS} entries at most")));
     }

@@ -1,5 +1,6 @@
 //! The authorization code grant (RFC 6749 4.1.3).
 
+use symbolon_protocol::authorization_details::{self, AuthorizationDetails};
 use symbolon_protocol::code::{AuthorizationCode, CodeGrant};
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::event::Event;
@@ -45,6 +46,7 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
     let resource: Vec<&str> = form.get_all("resource").collect();
     let targets = resource::narrowed((&issuer.url, call.settings), call.client, &found.resources, &resource)
         .map_err(of_user)?;
+    let details = granted_details(call, &found).map_err(of_user)?;
     // A code whose session has ended is refused. The check comes before redemption: after it, a replay of the code
     // could already have revoked the grant, and the check would refuse the first use of the code too. What ends after
     // the check revokes the issued tokens as well, by their lineage.
@@ -56,7 +58,7 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
         Redemption::Redeemed if ended => refused(Reason::CodeRevoked),
         Redemption::Redeemed => {
             app.rate_limits.redeemed_code(&issuer.id, &found.user);
-            redeemed(call, (&found, &targets), records, durable).await
+            redeemed(call, (&found, &targets, details), records, durable).await
         }
         Redemption::Replayed => {
             replayed(call, &found, durable).await?;
@@ -66,16 +68,26 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
     }
 }
 
+/// The authorization details for the access token: those of the code, or what the request names of them (RFC 9396 6).
+pub(super) fn granted_details(
+    call: &GrantCall<'_>,
+    code: &CodeGrant,
+) -> Result<AuthorizationDetails, OAuthError> {
+    let asked = call.form.get(authorization_details::PARAMETER)?;
+    authorization_details::narrowed(&code.authorization_details, asked, call.client, call.settings)
+}
+
 /// Issues what a redeemed code stands for: of an authorization request, or of a device.
 pub(super) async fn redeemed(
     call: &GrantCall<'_>,
-    (code, targets): (&CodeGrant, &[&str]),
+    (code, targets, details): (&CodeGrant, &[&str], AuthorizationDetails),
     records: UserRecords,
     durable: &mut Durable,
 ) -> Result<GrantResult, Failure> {
     let (app, issuer) = (&call.context.app, &call.context.issuer);
     let mut plan = rule::issue(&call.rules(), code, code.session_expires_at);
     plan.access.limit_to(targets);
+    plan.access.carry(details, targets, call.settings);
     claims::note(call, &plan.release(&call.rules(), records));
     let IssuePlan { access, id, family } = plan;
     let refresh_token = match family {

@@ -9,7 +9,7 @@ use symbolon_protocol::token::resource;
 use symbolon_store::Durable;
 use symbolon_store::port::{DevicePoll, Redemption};
 
-use super::authorization_code::{redeemed, replayed};
+use super::authorization_code::{granted_details, redeemed, replayed};
 use super::{GrantCall, GrantResult, claims};
 use symbolon_app::http::Failure;
 
@@ -41,12 +41,13 @@ async fn redeem(
     let targets =
         resource::narrowed((&issuer.url, call.settings), call.client, &allowed.resources, &resource)
             .map_err(|error| error.of_user(&allowed.user))?;
+    let details = granted_details(call, allowed).map_err(|error| error.of_user(&allowed.user))?;
     let ended = app.store.revoked(&issuer.id, &lineage(allowed)).await?.take(durable);
     let records = claims::records(call, &allowed.user, &allowed.scope).await?;
     call.use_proof(durable).await?;
     match app.store.redeem_device_code(&issuer.id, code, call.now).await? {
         Redemption::Redeemed if ended => Err(rule::over(Reason::DeviceCodeRevoked, allowed).into()),
-        Redemption::Redeemed => redeemed(call, (allowed, &targets), records, durable).await,
+        Redemption::Redeemed => redeemed(call, (allowed, &targets, details), records, durable).await,
         Redemption::Replayed => used(call, allowed, durable).await,
         Redemption::Unknown => Err(rule::unknown(code).into()),
     }

@@ -1,5 +1,6 @@
 //! The JWT bearer grant (RFC 7523 2.1).
 
+use symbolon_protocol::authorization_details;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::UserId;
 use symbolon_protocol::identity_provider::ProviderKind;
@@ -38,6 +39,11 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
         (audience.as_slice(), resource.as_slice()),
     )
     .map_err(|error| error.of_user(&user))?;
+    if let Some(asked) = call.form.get(authorization_details::PARAMETER)? {
+        let details = authorization_details::requested(Some(asked), call.client, call.settings)
+            .map_err(|error| error.of_user(&user))?;
+        access.carry(details, &[audience, resource].concat(), call.settings);
+    }
     claims::release(call, &mut access).await?;
     call.use_proof(durable).await?;
     // Marks are stored for a while, so each client's number of them is limited, as for its own assertions.

@@ -1,6 +1,7 @@
 //! The refresh grant (RFC 6749 6).
 
 use symbolon_crypto::jws::Compact;
+use symbolon_protocol::authorization_details;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::family::{Family, FamilyId};
 use symbolon_protocol::refusal::Reason;
@@ -27,11 +28,17 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
     let resource: Vec<&str> = form.get_all("resource").collect();
     let targets = resource::narrowed((&issuer.url, call.settings), call.client, &family.resources, &resource)
         .map_err(|error| error.of_user(&family.user))?;
+    // RFC 9396 6: narrowed as the scope is; the family keeps all that was granted.
+    let asked = form.get(authorization_details::PARAMETER)?;
+    let granted = &family.authorization_details;
+    let details = authorization_details::narrowed(granted, asked, call.client, call.settings)
+        .map_err(|error| error.of_user(&family.user))?;
     call.use_proof(durable).await?;
     let outcome = app.store.rotate(&issuer.id, &id, &plan.rotation).await?.take(durable);
     match plan.finish(&call.rules(), (text, &id), &issuer.refresh_token_key, outcome) {
         Ok(Refreshed { mut tokens, refresh_token, event }) => {
             tokens.access.limit_to(&targets);
+            tokens.access.carry(details, &targets, call.settings);
             claims::note(call, &tokens.release(&call.rules(), records));
             app.audit.count(event);
             let IssuePlan { access, id, .. } = tokens;

@@ -80,7 +80,7 @@ impl<'a> Signing<'a> {
             self.sign(&mut answer, self.id_token, TokenType::IdToken, &claims).await?;
             answer.close_id_token();
         }
-        let response = no_store(json(StatusCode::OK, answer.to_json(&access.scope)));
+        let response = no_store(json(StatusCode::OK, answer.to_json(&access.scope, &access.granted_details)));
         Ok(if self.sends_nonce { dpop::with_next_nonce(self.context, response, self.now) } else { response })
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use symbolon_protocol::authorization_details;
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::refusal::{Reason, Refusal};
@@ -26,6 +27,8 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
         audience: &audience,
         resource: &resource,
     };
+    // What was granted in detail was granted to the subject token's client, for its audience: it is not passed on.
+    authorization_details::refuse(form.get(authorization_details::PARAMETER)?)?;
     let rules = call.rules();
     let exchange = rule::check(&rules, &request)?;
     let issued_token_type = exchange.issued_token_type;

@@ -81,6 +81,7 @@ fn no_language_has_a_text_of_another() {
             "security_passkeys",
             "security_passkey_name",
             "profile_no",
+            "detail_no",
             "account_nav_sessions",
             "account_nav_applications",
         ];

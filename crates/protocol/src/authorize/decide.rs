@@ -173,7 +173,8 @@ pub fn decide(
     if let Some((_, allowed)) = interaction.allowed.filter(|(user, _)| **user == session.user) {
         return issue_allowed(&scope, allowed, &session.user);
     }
-    let remembered = consent.is_some_and(|consent| consent.scope.covers(&scope));
+    let remembered = consent
+        .is_some_and(|consent| consent.scope.covers(&scope) && request.details_are_allowed_by(consent));
     if remembered && !request.prompt.consent && is_assured(request, client) {
         return Decision::Issue { scope };
     }

@@ -4,7 +4,9 @@ use smol_str::SmolStr;
 
 use super::claims_parameter::ClaimsParameter;
 use super::response_mode::ResponseMode;
+use crate::authorization_details::{self, AuthorizationDetails};
 use crate::client::Client;
+use crate::consent::Consent;
 use crate::dpop::is_thumbprint;
 use crate::encoded;
 use crate::error::{ErrorCode, OAuthError};
@@ -125,21 +127,25 @@ pub struct AuthorizationRequest<'p> {
     pub acr: RequestedAcr,
     /// Whether one of these classes must be reached (OpenID Connect Core 5.5.1.1).
     pub acr_is_essential: bool,
-    /// To whom and to what the answer is bound. Boxed, because few requests say that, and the request is kept while the store
-    /// is asked.
+    /// To whom and to what the answer is bound, and what it grants in detail. Boxed, because few requests say that, and the request is
+    /// kept while the store is asked.
     bound_to: Option<Box<BoundTo>>,
 }
 
-/// To whom and to what an answer is bound.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// To whom and to what an answer is bound, and what it grants in detail.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct BoundTo {
     dpop_jkt: Option<SmolStr>,
     sub: Option<SmolStr>,
+    authorization_details: AuthorizationDetails,
+    /// Whether the person is asked for some of the details each time.
+    asks_always: bool,
 }
 
 impl BoundTo {
-    fn of(dpop_jkt: Option<SmolStr>, sub: Option<SmolStr>) -> Option<Box<Self>> {
-        (dpop_jkt.is_some() || sub.is_some()).then(|| Box::new(Self { dpop_jkt, sub }))
+    fn boxed(self) -> Option<Box<Self>> {
+        let is_said = self.dpop_jkt.is_some() || self.sub.is_some() || !self.authorization_details.is_empty();
+        is_said.then(|| Box::new(self))
     }
 }
 
@@ -169,6 +175,19 @@ impl AuthorizationRequest<'_> {
     /// The user whom the answer must be about: the claim `sub` with a value (OpenID Connect Core 5.5.1).
     pub fn sub(&self) -> Option<&str> {
         self.bound_to.as_ref()?.sub.as_deref()
+    }
+
+    /// The authorization details that are asked for (RFC 9396), each of which conforms to its type.
+    pub fn authorization_details(&self) -> &AuthorizationDetails {
+        static NONE: AuthorizationDetails = AuthorizationDetails::NONE;
+        self.bound_to.as_ref().map_or(&NONE, |own| &own.authorization_details)
+    }
+
+    /// Whether a consent that was given before counts for these details.
+    pub(super) fn details_are_allowed_by(&self, consent: &Consent) -> bool {
+        self.bound_to.as_ref().is_none_or(|own| {
+            !own.asks_always && consent.authorization_details.covers(&own.authorization_details)
+        })
     }
 
     /// Puts the id of a user in the place of the name by which the client asks for them; `None`: a user whom nobody is.
@@ -247,7 +266,12 @@ impl<'p> AuthorizationRequest<'p> {
         let acr_of_claims = claims.as_ref().and_then(|claims| claims.acr);
         let acr = acr_of_claims.unwrap_or_else(|| requested_acr(sent, client));
         let acr_is_essential = claims.as_ref().is_some_and(|claims| claims.acr_is_essential);
-        let bound_to = BoundTo::of(dpop_jkt(sent)?, claims.and_then(|claims| claims.sub));
+        let authorization_details =
+            authorization_details::requested(sent.authorization_details.value(), client, settings)?;
+        let asks_always = !authorization_details.is_empty()
+            && authorization_details::asks_always(&authorization_details, settings);
+        let sub = claims.and_then(|claims| claims.sub);
+        let bound_to = BoundTo { dpop_jkt: dpop_jkt(sent)?, sub, authorization_details, asks_always }.boxed();
         let policy = settings.pkce_for(&client.settings);
         if response_type.has_code() {
             pkce::check_protected(policy, client.client_type(), code_challenge.as_ref(), compared)?;
@@ -321,7 +345,7 @@ macro_rules! recognised {
 recognised! {
     client_id redirect_uri response_type response_mode scope state nonce prompt max_age login_hint
     id_token_hint ui_locales acr_values code_challenge code_challenge_method request request_uri registration
-    dpop_jkt claims
+    dpop_jkt claims authorization_details
 }
 
 /// RFC 6749 3.1.2.3, RFC 9700 2.1: the redirect URI must be a registered one. It is required in every request, as
@@ -437,7 +461,8 @@ fn response_type(sent: &Sent<'_>) -> Result<ResponseType, OAuthError> {
     })
 }
 
-/// RFC 6749 4.1.2.1, 4.2.2.1: the client is not authorized to request this response type.
+/// RFC 6749 4.1.2.1, 4.2.2.1: the client is registered for other response types, or, as one without users, is not authorized to
+/// request any. FAPI 1.0 Advanced 5.2.2-2 is kept by what a client registers.
 fn may_request(client: &Client, asked: ResponseType) -> Result<(), OAuthError> {
     let own = client.response_types();
     if own.contains(&asked) {
@@ -445,7 +470,11 @@ fn may_request(client: &Client, asked: ResponseType) -> Result<(), OAuthError> {
     }
     let description = "the client is not registered for this response_type";
     let details = Details::of("response_type").sent(asked.as_str()).client(&client.client_id);
-    Err(OAuthError::new(ErrorCode::UnauthorizedClient, Reason::ResponseTypeNotRegistered, description)
+    let code = match own.is_empty() {
+        true => ErrorCode::UnauthorizedClient,
+        false => ErrorCode::UnsupportedResponseType,
+    };
+    Err(OAuthError::new(code, Reason::ResponseTypeNotRegistered, description)
         .about(details.registered(own.iter().map(|own| own.as_str()))))
 }
 

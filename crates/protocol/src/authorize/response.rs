@@ -58,6 +58,7 @@ impl Issuance<'_> {
             resources: request.resource.iter().map(|own| (*own).to_owned()).collect(),
             acr: request.acr.satisfied_by(self.session.amr),
             dpop_jkt: request.dpop_jkt().cloned(),
+            authorization_details: request.authorization_details().clone(),
         }
     }
 }

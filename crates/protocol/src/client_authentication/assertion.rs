@@ -161,8 +161,8 @@ pub(super) fn check_algorithm(client: &Client, header: &Header) -> Result<(), Au
     Err(AuthenticationFailed::invalid_client(Reason::AssertionAlgorithmOther, false).about(details))
 }
 
-/// RFC 7523 3, item 3: the audience must be the authorization server. It must be the only audience: any other one
-/// could present the assertion here (CVE-2025-27370).
+/// RFC 7523 3, item 3: the audience must be the authorization server, by one of its names or by several of them (RFC 7519 4.1.3).
+/// Nobody else may be an audience: any other one could present the assertion here (CVE-2025-27370).
 fn check_audience(aud: &Audience, client: &Client, expected: &Expectation<'_>) -> Result<(), OAuthError> {
     let only = aud.only();
     let is_issuer = only == Some(expected.issuer);
@@ -181,10 +181,11 @@ fn check_audience(aud: &Audience, client: &Client, expected: &Expectation<'_>) -
         return require(is_issuer, Reason::AssertionAudienceWrong, description)
             .map_err(|error| wrong(&[expected.issuer], error));
     }
+    let is_own = |one: &str| {
+        one == expected.issuer || one == expected.token_endpoint || Some(one) == expected.asked_endpoint
+    };
     require(
-        is_issuer
-            || only == Some(expected.token_endpoint)
-            || (only.is_some() && only == expected.asked_endpoint),
+        aud.all().next().is_some() && aud.all().all(is_own),
         Reason::AssertionAudienceWrong,
         "the assertion's aud must be this issuer or its token endpoint, and nothing else",
     )

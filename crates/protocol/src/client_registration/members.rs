@@ -18,7 +18,7 @@ use crate::response_type::ResponseType;
 use crate::scope::{OFFLINE_ACCESS, Scope};
 
 /// The members of RFC 7591 2, OpenID Connect Registration 2 and the logout specifications that a client may set for itself.
-const REGISTRABLE: [&str; 41] = [
+const REGISTRABLE: [&str; 42] = [
     "redirect_uris",
     "token_endpoint_auth_method",
     "token_endpoint_auth_signing_alg",
@@ -43,6 +43,7 @@ const REGISTRABLE: [&str; 41] = [
     "request_object_signing_alg",
     "require_signed_request_object",
     "require_pushed_authorization_requests",
+    "authorization_details_types",
     "dpop_bound_access_tokens",
     "tls_client_auth_subject_dn",
     "tls_client_auth_san_dns",

@@ -137,14 +137,20 @@ proptest! {
     }
 }
 
-/// Records of before end where the resources begin now.
+/// Records of before end where the resources begin now, or where the authorization details do.
 #[test]
 fn a_record_without_resources_is_read_as_it_was() {
     let none = family();
     let named = Family { resources: vec!["https://api.example".to_owned()], ..family() };
+    let details = serde_json::from_str(r#"[{"type":"pay","amount":1}]"#).unwrap();
+    let detailed = Family { authorization_details: details, ..named.clone() };
     let bytes = |family: &Family| postcard::to_allocvec(family).unwrap();
-    assert!(bytes(&named).starts_with(&bytes(&none)), "what was written before ends there");
-    for family in [none, named] {
+    assert!(bytes(&detailed).starts_with(&bytes(&named)), "what was written before ends there");
+    let whole = bytes(&none);
+    let (number_of_resources, before) = whole.split_last().unwrap();
+    assert_eq!((*number_of_resources, postcard::from_bytes::<Family>(before).as_ref()), (0, Ok(&none)));
+    let alone = Family { resources: Vec::new(), ..detailed.clone() };
+    for family in [none, named, detailed, alone] {
         assert_eq!(postcard::from_bytes::<Family>(&bytes(&family)).unwrap(), family);
         let text = serde_json::to_string(&family).unwrap();
         assert_eq!(serde_json::from_str::<Family>(&text).unwrap(), family);

@@ -315,6 +315,15 @@ reasons! {
         ResourceNotRegistered "resource_not_registered"
             "The client may not name this `resource` or `audience`."
             "Add it to the client's `access_token_audiences`, or, for clients that registered themselves, to the issuer's `client_registration_resources`.";
+        AuthorizationDetailsMalformed "authorization_details_malformed"
+            "`authorization_details` is no JSON array of 1 to 16 objects with a `type` each, has a member twice in an object, or has more than 4 KiB."
+            "Send an array of objects as RFC 9396 2 has it, encoded once as a parameter.";
+        AuthorizationDetailsTypeUnknown "authorization_details_type_unknown"
+            "`authorization_details` has a type that the issuer does not have, or that the client may not ask for."
+            "Add the type to the issuer's setting `authorization_details_types`, and its name to the client's `authorization_details_types`. For a client that registered itself the type needs `for_self_registered`.";
+        AuthorizationDetailsInvalid "authorization_details_invalid"
+            "An object of `authorization_details` does not conform to its type: a member is unknown, missing or of another kind, or its value is not allowed."
+            "Correct the member that the answer names, or the type in the issuer's setting `authorization_details_types`.";
         SessionMissing "session_missing"
             "`prompt=none` was sent, and nobody is signed in in this browser."
             "Send the person through a request without `prompt=none`. In a frame of another site, look whether the browser sends the provider's cookie there.";
@@ -481,6 +490,9 @@ reasons! {
         DeviceCodeRevoked "device_code_revoked"
             "What the person had allowed has ended before the device asked for its tokens: its session, the user or the grant."
             "Let the person allow the device again.";
+        AuthorizationDetailsBeyondGrant "authorization_details_beyond_grant"
+            "The token request names `authorization_details` that were not granted: each object must be one of those that were, exactly as it was. Token exchange grants none."
+            "Send objects of the first token response unchanged, or leave the parameter out for all of them; for others send the person through a new authorization request.";
         CodeNotOurs "code_not_ours"
             "The `code` does not have the form of a code of this provider."
             "Send the parameter `code` of the redirect unchanged; look whether it was decoded twice or cut.";

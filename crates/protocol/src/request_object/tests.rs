@@ -134,6 +134,8 @@ fn where_it_is_required_it_is_short_lived_and_never_missing() {
         (json!({ "nbf": now - 3_601 }), Some(RequestObjectTimeWrong)),
         (json!({ "exp": now + 3_601 }), Some(RequestObjectTimeWrong)),
         (json!({ "aud": null }), Some(RequestObjectAudienceWrong)),
+        (json!({ "scope": null }), Some(RequestObjectMalformed)),
+        (json!({ "scope": null, "authorization_details": "[]" }), None),
     ] {
         assert_eq!(signer.reason(changes.clone()), reason, "{changes}");
     }

@@ -10,6 +10,7 @@ use symbolon_crypto::random::Random;
 use super::Context;
 use super::claim::{Actor, Audience, MayAct, OneOrMany, amr, names, numeric_date};
 use super::confirmation::Confirmation;
+use crate::authorization_details::{AuthorizationDetails, PARAMETER};
 use crate::claim_definition::DefinedClaims;
 use crate::entitlement::Entitlements;
 use crate::grant::{GrantId, Lineage, Slot};
@@ -19,6 +20,7 @@ use crate::json::Object;
 use crate::pairwise::{self, Veiled};
 use crate::scope::{ROLES, Scope};
 use crate::session::Amr;
+use crate::settings::IssuerSettings;
 use crate::time::Timestamp;
 use crate::user_claims::role_names;
 
@@ -118,6 +120,12 @@ pub struct AccessToken {
     /// granted. A definition may give the claim another form, which is not read.
     #[serde(default, deserialize_with = "names::if_they_are")]
     pub roles: Option<Vec<SmolStr>>,
+    /// What was granted in detail (RFC 9396 9.1), as far as access tokens carry it.
+    #[serde(default, deserialize_with = "AuthorizationDetails::if_they_are")]
+    pub authorization_details: AuthorizationDetails,
+    /// All that was granted in detail with this token, for the token response (RFC 9396 7). The token itself has the claim alone.
+    #[serde(skip)]
+    pub granted_details: AuthorizationDetails,
     /// The claims of definitions. They are not read again: nothing in this server rests on them.
     #[serde(skip)]
     pub defined: DefinedClaims,
@@ -155,6 +163,15 @@ impl AccessToken {
             self.aud = Audience::of(resources.iter().copied());
             self.resource = OneOrMany::of(resources.iter().copied());
         }
+    }
+
+    /// Carries what was granted in detail (RFC 9396 9.1), as far as it is for these resources or audiences: all, if there are none.
+    pub fn carry(&mut self, details: AuthorizationDetails, targets: &[&str], settings: &IssuerSettings) {
+        if details.is_empty() {
+            return;
+        }
+        self.granted_details = details.at(targets, settings);
+        self.authorization_details = self.granted_details.clone().told(settings);
     }
 
     /// The user whose roles it carries; `None` if the scope `roles` was not granted, or a client acts for itself.
@@ -209,6 +226,8 @@ impl AccessToken {
             cnf: Confirmation::default(),
             resource: OneOrMany::default(),
             roles: None,
+            authorization_details: AuthorizationDetails::NONE,
+            granted_details: AuthorizationDetails::NONE,
             defined: DefinedClaims::default(),
         }
     }
@@ -290,6 +309,10 @@ impl AccessToken {
         }
         if let Some(roles) = &self.roles {
             json.texts("roles", roles.iter().map(SmolStr::as_str));
+        }
+        if !self.authorization_details.is_empty() {
+            json.name(PARAMETER);
+            json.raw().extend_from_slice(self.authorization_details.as_json().as_bytes());
         }
         json.members(&self.defined);
         json.end()

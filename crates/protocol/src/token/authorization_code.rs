@@ -152,6 +152,7 @@ pub fn issue(context: &Context<'_>, code: &CodeGrant, session_ends: Timestamp) -
             idle_expires_at: now + lifetimes.refresh_token_idle,
             binding: binding(context),
             resources: code.resources.clone(),
+            authorization_details: code.authorization_details.clone(),
         })
     });
     IssuePlan { access, id, family }

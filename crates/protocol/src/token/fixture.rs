@@ -107,6 +107,7 @@ pub(crate) fn client(id: &str) -> Client {
         is_trusted: false,
         skip_consent: true,
         require_pushed_authorization_requests: false,
+        authorization_details_types: Vec::new(),
         token_exchange: TokenExchangePolicy { allowed: true, ..TokenExchangePolicy::default() },
         audiences: Vec::new(),
         access_token_audiences: Vec::new(),
@@ -186,6 +187,7 @@ pub(crate) fn code(scopes: &str) -> CodeGrant {
         session_expires_at: after(3600),
         expires_at: after(60),
         resources: Vec::new(),
+        authorization_details: Default::default(),
         acr: None,
         dpop_jkt: None,
     }
@@ -207,6 +209,7 @@ pub(crate) fn family() -> Family {
         expires_at: after(5000),
         binding: None,
         resources: Vec::new(),
+        authorization_details: Default::default(),
     }
 }
 

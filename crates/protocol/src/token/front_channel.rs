@@ -43,6 +43,7 @@ impl FrontChannel {
         let mut access = access_token(context, authorized, scope, Some(authorized.sid.clone()));
         let resources: Vec<&str> = authorized.resources.iter().map(String::as_str).collect();
         access.limit_to(&resources);
+        access.carry(authorized.authorization_details.clone(), &resources, context.settings);
         Self { response_type, plan: IssuePlan { access, id, family: None } }
     }
 

@@ -1,7 +1,8 @@
-//! The successful token response (RFC 6749 5.1, OpenID Connect Core 3.1.3.3, RFC 8693 2.2.1).
+//! The successful token response (RFC 6749 5.1, OpenID Connect Core 3.1.3.3, RFC 8693 2.2.1, RFC 9396 7).
 
 use std::ops::Range;
 
+use crate::authorization_details::{AuthorizationDetails, PARAMETER};
 use crate::json::Object;
 use crate::scope::Scope;
 
@@ -75,8 +76,14 @@ impl TokenResponse {
     /// The body. `scope`, the access token's scope, is always written, even if it is empty. RFC 6749 5.1 requires it
     /// if it differs from the requested one, and without it a client that was granted none of its scopes would
     /// believe that it has all.
-    pub fn to_json(mut self, scope: &Scope) -> Vec<u8> {
+    ///
+    /// `details`: what was granted in detail (RFC 9396 7: the server MUST return it), written if there is something.
+    pub fn to_json(mut self, scope: &Scope, details: &AuthorizationDetails) -> Vec<u8> {
         self.body.text("scope", scope.as_str());
+        if !details.is_empty() {
+            self.body.name(PARAMETER);
+            self.body.raw().extend_from_slice(details.as_json().as_bytes());
+        }
         self.body.end()
     }
 }
@@ -115,8 +122,10 @@ mod tests {
         let expected = json!({
             "access_token": "a.b.c", "token_type": "Bearer", "expires_in": 3600, "refresh_token": "r\"t",
             "issued_token_type": "urn:ietf:params:oauth:token-type:access_token", "id_token": "d.e.f", "scope": "openid",
+            "authorization_details": [{ "type": "payment", "amount": 5 }],
         });
-        let body = full.to_json(&Scope::parse("openid").unwrap());
+        let details = serde_json::from_str(r#"[{"type":"payment","amount":5}]"#).unwrap();
+        let body = full.to_json(&Scope::parse("openid").unwrap(), &details);
         assert_eq!(serde_json::from_slice::<Value>(&body).unwrap(), expected);
 
         let mut least = TokenResponse::begin();
@@ -129,7 +138,7 @@ mod tests {
         });
         let expected =
             json!({ "access_token": "a.b.c", "token_type": "DPoP", "expires_in": 3600, "scope": "" });
-        let body = least.to_json(&Scope::default());
+        let body = least.to_json(&Scope::default(), &AuthorizationDetails::NONE);
         assert_eq!(serde_json::from_slice::<Value>(&body).unwrap(), expected);
     }
 }

@@ -171,3 +171,10 @@ fn a_signed_answer_names_issuer_and_client_and_is_no_other_kind_of_token() {
         assert_eq!(signed.get(absent), None, "{absent}");
     }
 }
+
+#[test]
+fn a_request_without_a_name_gets_a_uuid() {
+    let found = [[0; 16], [255; 16]].map(new_interaction_id);
+    assert_eq!(found, ["00000000-0000-4000-8000-000000000000", "ffffffff-ffff-4fff-bfff-ffffffffffff"]);
+    assert!(found.iter().all(|name| is_interaction_id(name.as_bytes())));
+}

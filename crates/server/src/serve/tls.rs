@@ -8,7 +8,9 @@ use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_t
 use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::sign::SingleCertAndKey;
-use rustls::{DigitallySignedStruct, DistinguishedName, ServerConfig, ServerConnection, SignatureScheme};
+use rustls::{
+    CipherSuite, DigitallySignedStruct, DistinguishedName, ServerConfig, ServerConnection, SignatureScheme,
+};
 
 use symbolon_app::client_certificates::PresentedCertificate;
 use symbolon_config::TlsFiles;
@@ -80,8 +82,20 @@ impl TlsReloader {
     }
 }
 
+/// The suites that are offered: those of TLS 1.3, and of TLS 1.2 the ones with AES-GCM alone, which RFC 9325 4.2 recommends and
+/// FAPI 1.0 Advanced 8.5 demands.
+fn provider() -> CryptoProvider {
+    const CHACHA20: [CipherSuite; 2] = [
+        CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
+        CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+    ];
+    let mut provider = aws_lc_rs::default_provider();
+    provider.cipher_suites.retain(|suite| !CHACHA20.contains(&suite.suite()));
+    provider
+}
+
 fn load(files: &TlsFiles, http2: bool, asks: bool) -> Result<Arc<ServerConfig>, TlsError> {
-    let provider = Arc::new(aws_lc_rs::default_provider());
+    let provider = Arc::new(provider());
     let certified = files.read(&provider)?;
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
@@ -205,6 +219,15 @@ mod tests {
             }
         }
         server
+    }
+
+    #[test]
+    fn tls_1_2_is_offered_with_aes_gcm_alone() {
+        let offered = provider().cipher_suites;
+        let old = offered.iter().filter(|suite| suite.tls13().is_none());
+        let names: Vec<String> = old.map(|suite| format!("{:?}", suite.suite())).collect();
+        assert_eq!((names.len(), offered.len()), (4, 7), "{names:?}");
+        assert!(names.iter().all(|name| name.contains("_WITH_AES_") && name.contains("_GCM_")), "{names:?}");
     }
 
     #[test]

@@ -41,6 +41,7 @@ fn family(random: &dyn Random) -> Family {
         expires_at: NOW + 24 * HOUR,
         binding: None,
         resources: Vec::new(),
+        authorization_details: Default::default(),
     }
 }
 

@@ -115,6 +115,7 @@ fn family(grant: GrantId) -> Family {
         expires_at: NOW + 240 * HOUR,
         binding: None,
         resources: Vec::new(),
+        authorization_details: Default::default(),
     }
 }
 

@@ -181,6 +181,7 @@ async fn what_ends_together_is_given_to_the_journal_at_once() {
         expires_at: NOW + HOUR,
         binding: None,
         resources: Vec::new(),
+        authorization_details: Default::default(),
     };
     let id = store.place(ShardKind::Refresh).draw_family(NOW, &random);
     assert_eq!(store.begin_family(&issuer, &id, family.into()).await.unwrap().in_memory(), Created::Created);

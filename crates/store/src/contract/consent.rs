@@ -11,7 +11,7 @@ use symbolon_protocol::time::Timestamp;
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
-use super::sample::{MINUTE, client, user};
+use super::sample::{MINUTE, client, details, user};
 use super::{BackEnd, Scene};
 
 /// How many deletions race with consents.
@@ -57,10 +57,13 @@ async fn is_remembered_until_it_is_taken_back(back_end: &dyn BackEnd) {
     let ((ann, bob), (app, web)) = (users(), clients());
     create(&scene, issuer, &["ann"], &["app"]).await;
     assert!(store.consent(issuer, &ann, &app).await.unwrap().is_none());
-    assert!(store.allow(issuer, &ann, &app, consent("openid email", *now).into()).await.unwrap());
+    let first = GivenConsent::from(consent("openid email", *now)).with_details(details());
+    assert!(store.allow(issuer, &ann, &app, first).await.unwrap());
     assert!(store.allow(issuer, &ann, &app, consent("openid phone", *now + MINUTE).into()).await.unwrap());
     let found = store.consent(issuer, &ann, &app).await.unwrap();
-    assert_eq!(found, Some(consent("openid email phone", *now + MINUTE)), "what was allowed before stays");
+    let both = consent("openid email phone", *now + MINUTE);
+    let both = Consent { authorization_details: details(), ..both };
+    assert_eq!(found, Some(both), "what was allowed before stays");
     for (issuer, user, client) in [(other, &ann, &app), (issuer, &bob, &app), (issuer, &ann, &web)] {
         assert!(store.consent(issuer, user, client).await.unwrap().is_none());
         assert!(!store.withdraw(issuer, user, client).await.unwrap());

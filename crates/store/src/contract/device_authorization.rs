@@ -10,7 +10,7 @@ use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::scope::Scope;
 use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
 
-use super::sample::{MINUTE, code_grant};
+use super::sample::{MINUTE, code_grant, details};
 use super::{BackEnd, Scene, race, race_for_one, rounds};
 use crate::port::{Decided, DeviceCodes, DeviceDeciding, DevicePoll, Redemption};
 
@@ -28,7 +28,12 @@ fn client() -> ClientId {
 }
 
 async fn ask(scene: &Scene, expires_at: Timestamp) -> DeviceCodes {
-    let asked = DeviceAuthorization { client: client(), scope: Scope::parse("openid").unwrap(), expires_at };
+    let asked = DeviceAuthorization {
+        client: client(),
+        scope: Scope::parse("openid").unwrap(),
+        authorization_details: details(),
+        expires_at,
+    };
     let Scene { store, issuer, now, random, .. } = scene;
     store.keep_device_authorization(issuer, asked, *now, random).await.unwrap()
 }

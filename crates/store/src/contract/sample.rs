@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::random::Random;
+use symbolon_protocol::authorization_details::AuthorizationDetails;
 use symbolon_protocol::client::{
     Client, GrantType, LogoutUris, TokenEndpointAuthMethod, TokenExchangePolicy,
 };
@@ -81,6 +82,7 @@ pub fn client(id: &str, now: Timestamp) -> Client {
         is_trusted: false,
         skip_consent: true,
         require_pushed_authorization_requests: false,
+        authorization_details_types: Vec::new(),
         token_exchange: TokenExchangePolicy::default(),
         audiences: Vec::new(),
         access_token_audiences: vec!["https://api.example".to_owned()],
@@ -191,6 +193,12 @@ pub fn assertion_use(client: &ClientId, jti: &Jti, expires_at: Timestamp) -> Ass
     AssertionUse { client_id, key_thumbprint: "thumbprint".into(), jti, expires_at }
 }
 
+/// Authorization details, which every back-end gives back as they were.
+pub(crate) fn details() -> AuthorizationDetails {
+    let details = r#"[{"type":"payment","amount":12.5,"to":["a","b"]}]"#;
+    serde_json::from_str(details).unwrap()
+}
+
 pub(crate) fn code_grant(scene: &Scene, user: &str) -> CodeGrant {
     let session = draw_session(&*scene.store, &scene.random);
     CodeGrant {
@@ -207,6 +215,7 @@ pub(crate) fn code_grant(scene: &Scene, user: &str) -> CodeGrant {
         session_expires_at: scene.now + HOUR,
         expires_at: scene.now + MINUTE,
         resources: Vec::new(),
+        authorization_details: details(),
         acr: None,
         dpop_jkt: Some("Ge4z_yKVyrGVCj0ssC4PX3vNxT1xjLWvL4kXRbCmbdo".into()),
     }
@@ -242,6 +251,7 @@ pub(crate) fn family(scene: &Scene, user: &str) -> Family {
         expires_at: scene.now + 24 * HOUR,
         binding: None,
         resources: Vec::new(),
+        authorization_details: details(),
     }
 }
 

@@ -257,6 +257,7 @@ fn family(client: &str, random: &dyn Random) -> Family {
         expires_at: NOW + 12 * MONTH,
         binding: None,
         resources: Vec::new(),
+        authorization_details: Default::default(),
     }
 }
 

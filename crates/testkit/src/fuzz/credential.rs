@@ -95,6 +95,7 @@ fn code(client: &Client) -> CodeGrant {
         session_expires_at: NOW + MAX_ASSERTION_LIFE,
         expires_at: NOW + MAX_ASSERTION_LIFE,
         resources: Vec::new(),
+        authorization_details: Default::default(),
         acr: None,
         dpop_jkt: None,
     }

@@ -138,7 +138,7 @@ fn an_assertion_is_used_once_wherever_it_goes() {
 }
 
 #[test]
-fn an_assertion_is_for_one_audience_alone() {
+fn an_assertion_is_for_this_provider_alone() {
     let signer = Signer::new(Algorithm::Es256);
     let issuer = &*signer.server.issuer;
     let endpoint = format!("{issuer}/token");
@@ -147,15 +147,15 @@ fn an_assertion_is_for_one_audience_alone() {
         let claims = signer.claims(&format!("{aud} {path}").replace([' ', '"'], "."), json!({ "aud": aud }));
         signer.present(path, &signer.key.jwt("JWT", &claims))
     };
-    // RFC 7523 3, item 3; OpenID Connect Core 9: the issuer or the token endpoint, as a string or an array of one.
-    let good = [json!(issuer), json!([issuer]), json!(endpoint), json!([endpoint])];
+    // RFC 7523 3, item 3; OpenID Connect Core 9: the issuer or the token endpoint, or both.
+    let good =
+        [json!(issuer), json!([issuer]), json!(endpoint), json!([endpoint]), json!([issuer, endpoint])];
     // CVE-2025-27370: whoever else is named could present it here.
     let bad = [
         json!(["https://other.example", issuer]),
         json!([issuer, "https://other.example"]),
         json!(["https://other.example", endpoint]),
-        json!([issuer, endpoint]),
-        json!([issuer, issuer]),
+        json!([issuer, endpoint, "https://other.example"]),
         json!([]),
         json!(format!("{issuer}/introspect")),
         json!(format!("{issuer}/")),

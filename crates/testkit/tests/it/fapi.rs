@@ -168,7 +168,7 @@ fn what_the_security_profile_demands_is_refused_otherwise() {
     let without = request.clone().without("code_challenge").without("code_challenge_method");
     assert_eq!(told(&bank.push(&without)), (400, "invalid_request".to_owned()));
     let hybrid = request.clone().with("response_type", "code id_token");
-    assert_eq!(told(&bank.push(&hybrid)), (400, "unauthorized_client".to_owned()));
+    assert_eq!(told(&bank.push(&hybrid)), (400, "unsupported_response_type".to_owned()));
     // 5.3.2.1: the audience is the issuer, as a text; 5.4: no RS256.
     let (id, now) = (&*bank.rp.client_id, server.now().seconds());
     let mut claims =

@@ -166,8 +166,8 @@ fn tokens_are_bound_to_the_certificate_and_userinfo_asks_for_it() {
     let cnf = json!({ "x5t#S256": own.thumbprint() });
     assert_eq!(decode_jwt(&tokens.access_token).1["cnf"], cnf);
 
+    let bearer = format!("Bearer {}", tokens.access_token);
     let userinfo = |header: Option<&str>| {
-        let bearer = format!("Bearer {}", tokens.access_token);
         let mut headers = vec![("authorization", bearer.as_str())];
         headers.extend(header.map(|value| (HEADER, value)));
         server.browser().get_with("/userinfo", &headers).status
@@ -176,6 +176,10 @@ fn tokens_are_bound_to_the_certificate_and_userinfo_asks_for_it() {
     assert_eq!(userinfo(Some(&own.escaped())), 200);
     assert_eq!(userinfo(Some(&other.header())), 401);
     assert_eq!(userinfo(None), 401);
+    // FAPI 1.0 Baseline 6.2.1-11: a request that has no name gets one.
+    let headers = [("authorization", &*bearer), (HEADER, &*own.header())];
+    let named = server.browser().get_with("/userinfo", &headers);
+    assert_eq!(named.header("x-fapi-interaction-id").map(str::len), Some(36), "{named:?}");
 
     // RFC 8705 4: a public client's refresh token is bound too.
     let refresh_token = tokens.refresh_token.unwrap();

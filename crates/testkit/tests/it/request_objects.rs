@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use symbolon_crypto::algorithm::Algorithm;
-use symbolon_testkit::{Answer, RelyingParty, Signing, TestServer};
+use symbolon_testkit::{Answer, RelyingParty, Signing, TestServer, TokenSet};
 
+use crate::authorization_details::set_types;
 use crate::login::Scene;
 
 fn register(server: &TestServer, metadata: Value) -> (Signing, RelyingParty) {
@@ -66,6 +67,25 @@ fn what_is_signed_is_asked_for_and_what_stands_beside_it_is_not() {
     let answer = to(&rp.redirect_uri);
     assert_eq!(told(&answer), (302, Some("invalid_request_object".to_owned())));
     assert_eq!(to("https://attacker.example/").status, 400);
+}
+
+/// RFC 9396 3: in a request object the parameter is an array, and not its text.
+#[test]
+fn authorization_details_are_signed_as_an_array() {
+    let server = TestServer::start();
+    set_types(&server);
+    let client = register(&server, json!({ "authorization_details_types": ["folder"] }));
+    let (_, rp) = &client;
+    let (_, browser) = server.signed_in("a@example.com");
+    let asked = |path: Value| json!({ "authorization_details": [{ "type": "folder", "path": path }] });
+    let (signed, verifier) = object(&server, &client, asked(json!("/a")));
+    let answer = browser.get(&path(&[("client_id", &rp.client_id), ("request", &signed)]));
+    let code = answer.redirected("code").expect("a code");
+    let tokens = TokenSet::of(&rp.redeem(&code, &verifier));
+    assert_eq!(tokens.body["authorization_details"], asked(json!("/a"))["authorization_details"]);
+    let (wrong, _) = object(&server, &client, asked(json!(1)));
+    let answer = browser.get(&path(&[("client_id", &rp.client_id), ("request", &wrong)]));
+    assert_eq!(told(&answer), (302, Some("invalid_authorization_details".to_owned())), "{answer:?}");
 }
 
 #[test]

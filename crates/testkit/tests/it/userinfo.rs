@@ -139,3 +139,24 @@ fn scopes_choose_the_claims() {
     );
     assert_eq!(claims("openid email")["email"], "new@example.com");
 }
+
+#[test]
+fn the_name_that_a_client_of_fapi_gives_a_request_is_repeated() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({}));
+    let (_, browser) = server.signed_in("a@example.com");
+    let bearer = format!("Bearer {}", rp.sign_in(&browser).access_token);
+    let named = |name: &str| {
+        let headers = [("authorization", &*bearer), ("x-fapi-interaction-id", name)];
+        let answer = server.browser().get_with("/userinfo", &headers);
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.header("x-fapi-interaction-id").map(str::to_owned)
+    };
+    let name = "c770aef3-6784-41f7-8e0e-ff5f97bddb3a";
+    assert_eq!(named(name).as_deref(), Some(name));
+    // Nothing that is no UUID comes back.
+    for bad in ["", "x", "c770aef3-6784-41f7-8e0e-ff5f97bddb3", "c770aef3_6784-41f7-8e0e-ff5f97bddb3a"] {
+        assert_eq!(named(bad), None, "{bad}");
+    }
+    assert_eq!(get(&server.browser(), &bearer["Bearer ".len()..]).header("x-fapi-interaction-id"), None);
+}

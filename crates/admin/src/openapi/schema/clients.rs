@@ -111,6 +111,7 @@ pub(super) fn clients() -> Schemas {
             ("is_trusted", flag()),
             ("skip_consent", flag()),
             ("require_pushed_authorization_requests", flag()),
+            ("authorization_details_types", texts()),
             ("token_exchange_allowed", flag()),
             ("allowed_token_exchange_resources", texts()),
             ("allowed_subject_token_clients", texts()),

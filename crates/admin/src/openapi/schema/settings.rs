@@ -14,7 +14,7 @@ use super::super::super::script_members::ID_JAG;
 use super::clients::with_translations;
 use super::{
     Schemas, algorithm, claims, dpop_nonce, flag, id_token_claims, list, number, object, optional, pkce,
-    require_pkce, second_factor, seconds, text, time, without_effect,
+    require_pkce, second_factor, seconds, text, texts, time, without_effect,
 };
 
 fn sign_in_methods() -> Value {
@@ -173,6 +173,7 @@ pub(super) fn settings() -> Schemas {
             ("require_pushed_authorization_requests", flag()),
             ("attributes", list(reference("AttributeDefinition"))),
             ("trusted_issuers", list(trusted_issuer())),
+            ("authorization_details_types", list(authorization_details_type())),
         ],
     );
     let introspection = [("strictValidation", flag()), ("expectedAudience", optional(&text()))];
@@ -195,6 +196,29 @@ pub(super) fn settings() -> Schemas {
         ("IntrospectionValidation", object(&["strictValidation"], &introspection)),
         ("TokenExchangeSettings", object(&[], &exchange)),
     ]
+}
+
+/// A type of authorization details (RFC 9396).
+fn authorization_details_type() -> Value {
+    let member = object(
+        &["name", "type"],
+        &[
+            ("name", text()),
+            ("type", json!({ "type": "string", "enum": ["string", "number", "boolean", "strings"] })),
+            ("required", flag()),
+            ("values", texts()),
+        ],
+    );
+    let members = [
+        ("type", text()),
+        ("text", text()),
+        ("members", list(member)),
+        ("locations", texts()),
+        ("in_access_tokens", flag()),
+        ("asks_always", flag()),
+        ("for_self_registered", flag()),
+    ];
+    with_translations(object(&["type", "text"], &members), &["text"])
 }
 
 /// Another issuer whose assertions are believed.

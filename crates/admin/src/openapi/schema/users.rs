@@ -170,6 +170,7 @@ fn user_consent() -> Value {
             ("granted_at", time()),
             ("issuer_consent_version", version("of the issuer")),
             ("client_consent_version", version("of the client")),
+            ("authorization_details", json!({ "type": "array", "items": { "type": "object" } })),
         ],
     )
 }

@@ -58,14 +58,14 @@ fn requests_and_where_their_errors_go() {
         (&[("response_type", "")], Redirect(InvalidRequest, Query)),
         (&[("response_type", "none")], Redirect(UnsupportedResponseType, Query)),
         (&[("response_type", "token")], Redirect(UnsupportedResponseType, Fragment)),
-        (&[("response_type", "id_token token")], Redirect(UnauthorizedClient, Fragment)),
-        (&[("response_type", "token id_token")], Redirect(UnauthorizedClient, Fragment)),
-        (&[("response_type", "id_token"), ("scope", "\"")], Redirect(UnauthorizedClient, Fragment)),
+        (&[("response_type", "id_token token")], Redirect(UnsupportedResponseType, Fragment)),
+        (&[("response_type", "token id_token")], Redirect(UnsupportedResponseType, Fragment)),
+        (&[("response_type", "id_token"), ("scope", "\"")], Redirect(UnsupportedResponseType, Fragment)),
         (&[("response_type", "id_token"), ("response_mode", "query")], Redirect(InvalidRequest, Fragment)),
         (&[("response_type", "token"), ("response_mode", "x")], Redirect(InvalidRequest, Fragment)),
         (
             &[("response_type", "code id_token"), ("response_mode", "fragment")],
-            Redirect(UnauthorizedClient, Fragment),
+            Redirect(UnsupportedResponseType, Fragment),
         ),
         (&[("response_mode", "jwt")], Good),
         (&[("response_mode", "jwt"), ("prompt", "x")], Redirect(InvalidRequest, QueryJwt)),
@@ -251,7 +251,11 @@ fn response_types_must_be_registered_and_their_errors_go_to_the_fragment() {
         assert_eq!(outcome(&[("response_mode", "form_post")]), Outcome::Good);
         if own != ResponseType::Code {
             let refused = super::outcome(&with(&[]), &client(), &settings);
-            assert_eq!(refused, redirect(ErrorCode::UnauthorizedClient, mode), "{own:?}: off by default");
+            assert_eq!(
+                refused,
+                redirect(ErrorCode::UnsupportedResponseType, mode),
+                "{own:?}: off by default"
+            );
             let refused = outcome(&[("response_mode", "query")]);
             assert_eq!(refused, redirect(ErrorCode::InvalidRequest, mode), "{own:?}: tokens in a query");
             let refused = outcome(&[("response_mode", "query.jwt")]);

@@ -30,6 +30,7 @@ fn family(issuer: &IssuerId, user: &str, random: &SeededRandom) -> Family {
         expires_at: NOW + 24 * sample::HOUR,
         binding: None,
         resources: Vec::new(),
+        authorization_details: Default::default(),
     }
 }
 

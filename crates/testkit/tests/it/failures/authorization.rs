@@ -7,9 +7,11 @@ use symbolon_protocol::refusal::Reason;
 use symbolon_testkit::{Answer, AuthorizationRequest};
 
 use super::{Bench, Case, run};
+use crate::authorization_details::set_types;
 
 const INVALID: (u16, &str) = (302, "invalid_request");
 const PAGE: (u16, &str) = (400, "invalid_request");
+const DETAILS: (u16, &str) = (302, "invalid_authorization_details");
 
 /// The request with one more or other parameter.
 fn with(bench: &Bench, id: &str, name: &str, value: &str) -> Answer {
@@ -20,7 +22,7 @@ fn silent(bench: &Bench) -> AuthorizationRequest {
     bench.rp.authorization_request().with("prompt", "none")
 }
 
-pub(super) const CASES: [Case<Bench>; 38] = [
+pub(super) const CASES: [Case<Bench>; 41] = [
     Case::new(Reason::ClientUnknown, PAGE, &["`client_id` was nobody"], |bench, id| {
         with(bench, id, "client_id", "nobody")
     }),
@@ -38,6 +40,18 @@ pub(super) const CASES: [Case<Bench>; 38] = [
         ],
         |bench, id| with(bench, id, "redirect_uri", "https://rp.example/callback/"),
     ),
+    Case::new(Reason::AuthorizationDetailsMalformed, DETAILS, &["`authorization_details`"], |bench, id| {
+        with(bench, id, "authorization_details", "{}")
+    }),
+    Case::new(Reason::AuthorizationDetailsTypeUnknown, DETAILS, &["`type` was payment"], |bench, id| {
+        with(bench, id, "authorization_details", r#"[{"type":"payment"}]"#)
+    }),
+    Case::new(Reason::AuthorizationDetailsInvalid, DETAILS, &["was folder", "lacks path"], |bench, id| {
+        set_types(&bench.server);
+        let rp = bench.client(json!({ "authorization_details_types": ["folder"] }));
+        let asked = rp.authorization_request().with("authorization_details", r#"[{"type":"folder"}]"#);
+        bench.authorize(id, &asked)
+    }),
     Case::new(Reason::StateTooLong, PAGE, &["`state`"], |bench, id| {
         with(bench, id, "state", &"x".repeat(5_000))
     }),
@@ -69,7 +83,7 @@ pub(super) const CASES: [Case<Bench>; 38] = [
     ),
     Case::new(
         Reason::ResponseTypeNotRegistered,
-        (302, "unauthorized_client"),
+        (302, "unsupported_response_type"),
         &["`response_type` was id_token, registered is code"],
         |bench, id| with(bench, id, "response_type", "id_token"),
     ),

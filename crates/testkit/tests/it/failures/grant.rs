@@ -40,7 +40,7 @@ fn for_a(bench: &Bench) -> (RelyingParty, (String, String)) {
     (rp, code)
 }
 
-pub(super) const CASES: [Case<Bench>; 21] = [
+pub(super) const CASES: [Case<Bench>; 22] = [
     Case::new(
         Reason::GrantTypeUnsupported,
         (400, "unsupported_grant_type"),
@@ -163,6 +163,15 @@ pub(super) const CASES: [Case<Bench>; 21] = [
             let (rp, code) = for_a(bench);
             bench.patch(&format!("/clients/{}", rp.client_id), json!({ "access_token_audiences": [B] }));
             redeem(bench, id, &rp, &code)
+        },
+    ),
+    Case::new(
+        Reason::AuthorizationDetailsBeyondGrant,
+        (400, "invalid_authorization_details"),
+        &["`authorization_details`"],
+        |bench, id| {
+            let asked = [("authorization_details", r#"[{"type":"payment"}]"#)];
+            bench.refresh(id, &bench.rp, &refresh_token(bench, &bench.rp), &asked)
         },
     ),
     Case::new(Reason::RedirectUriMissing, (400, "invalid_request"), &[CALLBACK], |bench, id| {

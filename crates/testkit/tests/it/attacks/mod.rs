@@ -1,0 +1,5 @@
+//! What an attacker sends, tried wherever it could be taken.
+
+mod algorithms;
+mod parameters;
+mod redirect_uris;

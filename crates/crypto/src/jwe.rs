@@ -102,14 +102,15 @@ pub enum JweError {
     Failed,
 }
 
-/// Whether the owner allows the key for encryption by this algorithm (RFC 7517 4.2 to 4.4), and it is of its type.
+/// Whether the owner allows the key for encryption by this algorithm (RFC 7517 4.2 to 4.4), and it can be used for it: of its type, and a
+/// point that lies on the curve.
 pub fn may_encrypt(key: &Jwk, alg: KeyManagement) -> bool {
-    let (of_its_type, operation) = match (alg, key.parameters()) {
-        (KeyManagement::RsaOaep256, KeyParameters::Rsa { .. }) => (true, "wrapKey"),
-        (KeyManagement::EcdhEs, KeyParameters::P256 { .. }) => (true, "deriveKey"),
+    let (is_usable, operation) = match (alg, key.parameters()) {
+        (KeyManagement::RsaOaep256, KeyParameters::Rsa { n, e }) => (rsa_key(n, e).is_ok(), "wrapKey"),
+        (KeyManagement::EcdhEs, KeyParameters::P256 { x, y }) => (agreement::is_on_curve(x, y), "deriveKey"),
         _ => (false, ""),
     };
-    of_its_type
+    is_usable
         && key.key_use.as_deref().is_none_or(|key_use| key_use == "enc")
         && key.alg.as_deref().is_none_or(|own| own == alg.as_str())
         && key.key_ops.as_ref().is_none_or(|ops| {
@@ -167,10 +168,14 @@ pub fn encrypt(
     Ok(jwe)
 }
 
-fn rsa_encrypted(n: &[u8], e: &[u8], key: &[u8]) -> Result<Vec<u8>, JweError> {
+fn rsa_key(n: &[u8], e: &[u8]) -> Result<OaepPublicEncryptingKey, JweError> {
     let unfit = |_| JweError::Key(KeyManagement::RsaOaep256);
     let public: PublicEncryptingKey = PublicKeyComponents { n, e }.try_into().map_err(unfit)?;
-    let public = OaepPublicEncryptingKey::new(public).map_err(unfit)?;
+    OaepPublicEncryptingKey::new(public).map_err(unfit)
+}
+
+fn rsa_encrypted(n: &[u8], e: &[u8], key: &[u8]) -> Result<Vec<u8>, JweError> {
+    let public = rsa_key(n, e)?;
     let mut out = vec![0; public.ciphertext_size()];
     let written = public
         .encrypt(&OAEP_SHA256_MGF1SHA256, key, &mut out, None)

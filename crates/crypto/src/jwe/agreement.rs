@@ -1,6 +1,6 @@
 //! ECDH-ES on P-256 with direct key agreement (RFC 7518 4.6).
 
-use aws_lc_rs::agreement::{ECDH_P256, EphemeralPrivateKey, UnparsedPublicKey, agree_ephemeral};
+use aws_lc_rs::agreement::{ECDH_P256, EphemeralPrivateKey, ParsedPublicKey, UnparsedPublicKey, agree_ephemeral};
 use aws_lc_rs::kdf::{SskdfDigestAlgorithmId, get_sskdf_digest_algorithm, sskdf_digest};
 use aws_lc_rs::rand::SystemRandom;
 use serde::Serialize;
@@ -37,12 +37,20 @@ pub(super) fn agree(
         x: encoding::encode(coordinates.0),
         y: encoding::encode(coordinates.1),
     };
-    let point = [&[UNCOMPRESSED][..], x, y].concat();
-    let of_recipient = UnparsedPublicKey::new(&ECDH_P256, point);
+    let of_recipient = UnparsedPublicKey::new(&ECDH_P256, point(x, y));
     let key = agree_ephemeral(own, of_recipient, JweError::Key(KeyManagement::EcdhEs), |z| {
         derive(z, enc.as_str(), enc.key_bytes())
     })?;
     Ok((key, epk))
+}
+
+fn point(x: &[u8; 32], y: &[u8; 32]) -> Vec<u8> {
+    [&[UNCOMPRESSED][..], x, y].concat()
+}
+
+/// Whether a point lies on P-256.
+pub(super) fn is_on_curve(x: &[u8; 32], y: &[u8; 32]) -> bool {
+    ParsedPublicKey::try_from(&UnparsedPublicKey::new(&ECDH_P256, point(x, y))).is_ok()
 }
 
 /// The Concat KDF with SHA-256 (RFC 7518 4.6.2), without information of the parties.

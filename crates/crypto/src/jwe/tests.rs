@@ -121,6 +121,7 @@ fn keys_of_another_type_and_points_off_the_curve_are_refused() {
     }
     let off = Jwk::new(KeyParameters::P256 { x: [1; 32], y: [1; 32] }).unwrap();
     let alg = KeyManagement::EcdhEs;
+    assert!(!may_encrypt(&off, alg));
     assert_eq!(encrypt(&off, both(alg), None, b"", &SystemRandom), Err(JweError::Key(alg)));
 }
 

@@ -21,6 +21,7 @@ use symbolon_protocol::mutual_tls::ClientCertificate;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::Refusal;
 use symbolon_protocol::request_object;
+use symbolon_protocol::response_encryption::ResponseEncryption;
 use symbolon_protocol::trusted_issuer::{self, IssuedAssertion, TrustedIssuer, TrustedUse};
 use url::Url;
 
@@ -58,6 +59,8 @@ enum Wanted<'a> {
     Signer(&'a Header),
     /// That of a certificate.
     Certificate(&'a ClientCertificate),
+    /// One to encrypt for.
+    Recipient(ResponseEncryption),
 }
 
 impl Wanted<'_> {
@@ -65,6 +68,7 @@ impl Wanted<'_> {
         match self {
             Self::Signer(header) => fits(keys, header),
             Self::Certificate(certificate) => certificate.has_one_of(keys),
+            Self::Recipient(encryption) => encryption.has_key_among(keys),
         }
     }
 }
@@ -96,7 +100,7 @@ pub async fn of_issued_assertion(
         Some(uri) => PublishedAt::JwksUri(uri.clone()),
         None => PublishedAt::MetadataOf(trusted.issuer.clone()),
     };
-    match look_up(context, &at, Wanted::Signer(assertion.header()), false).await {
+    match look_up((context.app.shared(), &context.issuer.id), &at, Wanted::Signer(assertion.header()), false).await {
         Ok(keys) => Ok(Some(Box::new(IssuerKeys { trusted, keys }))),
         Err(why) => Err(trusted_issuer::keys_unreachable(&trusted, &why)),
     }
@@ -154,6 +158,21 @@ pub async fn of_request(
     fetched.map_err(|unreachable| unreachable.of_request_object())
 }
 
+/// The keys at the client's `jwks_uri` for which an answer may be encrypted; `None` if the client has registered the keys themselves.
+///
+/// # Errors
+/// `invalid_request`: as [`of_assertion`].
+pub(crate) async fn of_recipient(
+    (app, issuer): (&Arc<App>, &IssuerId),
+    client: &Client,
+    encryption: ResponseEncryption,
+) -> Result<Option<Arc<JwkSet>>, OAuthError> {
+    let Some(uri) = &client.jwks_uri else { return Ok(None) };
+    let at = PublishedAt::JwksUri(uri.clone());
+    let found = look_up((app, issuer), &at, Wanted::Recipient(encryption), client.is_of_stranger()).await;
+    found.map(Some).map_err(|why| KeysUnreachable::new(client, why).of_recipient())
+}
+
 /// The keys at the client's `jwks_uri`.
 async fn fetched(
     context: &Context,
@@ -162,18 +181,17 @@ async fn fetched(
 ) -> Result<Option<Arc<JwkSet>>, KeysUnreachable> {
     let Some(uri) = &client.jwks_uri else { return Ok(None) };
     let at = PublishedAt::JwksUri(uri.clone());
-    let found = look_up(context, &at, wanted, client.is_of_stranger()).await;
+    let found = look_up((context.app.shared(), &context.issuer.id), &at, wanted, client.is_of_stranger()).await;
     found.map(Some).map_err(|why| KeysUnreachable::new(client, why))
 }
 
 /// The keys at an address. `of_stranger`: no administrator made its client.
 async fn look_up(
-    context: &Context,
+    (app, issuer): (&Arc<App>, &IssuerId),
     at: &PublishedAt,
     wanted: Wanted<'_>,
     of_stranger: bool,
 ) -> Result<Arc<JwkSet>, String> {
-    let (app, issuer) = (context.app.shared(), &context.issuer.id);
     let name = at.name();
     for _ in 0..MOST_LOOKS {
         match app.client_keys.look_up(&name, |set| wanted.is_among(&set.keys), of_stranger, app.now()) {

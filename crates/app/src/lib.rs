@@ -19,6 +19,7 @@ pub mod clock;
 pub mod delivery_signals;
 pub mod detached;
 pub mod email_code;
+pub mod encrypted_answer;
 mod entitlements;
 mod failed_read;
 #[cfg(any(test, feature = "fuzz"))]

@@ -20,14 +20,14 @@ impl From<IssuerError> for Failure {
 }
 
 impl App {
-    /// Records that a client has claim definitions of its own, or gets signed UserInfo answers, before it is saved with
+    /// Records that a client has claim definitions of its own, or gets UserInfo answers as JWTs, before it is saved with
     /// them: otherwise UserInfo and introspection would not read its record.
     ///
     /// # Errors
     /// [`IssuerError`]: the store failed, and the client must not be saved.
     pub async fn record_needs_of(&self, issuer: &IssuerState, client: &Client) -> Result<(), IssuerError> {
         let (defines, signs) =
-            (!client.settings.claims.is_empty(), client.userinfo_signed_response_alg.is_some());
+            (!client.settings.claims.is_empty(), client.gets_userinfo_as_jwt());
         let is_recorded = {
             let settings = issuer.settings.load();
             (settings.clients_define_claims || !defines) && (settings.clients_sign_userinfo || !signs)

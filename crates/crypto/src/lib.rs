@@ -8,6 +8,7 @@
 pub mod algorithm;
 pub mod digest;
 pub mod encoding;
+pub mod jwe;
 pub mod jwk;
 pub mod jws;
 pub mod key;

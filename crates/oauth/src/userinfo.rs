@@ -65,25 +65,26 @@ pub(super) async fn userinfo(call: &mut Call) -> Result<Response, Failure> {
     }
     let defined = definitions_for(context, &claims.client_id).await?;
     let defined = defined.as_deref().unwrap_or(&NO_CLAIMS);
-    // Only where some client of the issuer gets signed answers is the client read for that.
+    // Only where some client of the issuer gets JWTs is the client read for that.
     let may_be_signed = issuer.settings.load().clients_sign_userinfo;
-    let algorithm = match may_be_signed {
-        true => Box::pin(signed_answer::userinfo_algorithm(context, &claims.client_id)).await?,
+    let recipient = match may_be_signed {
+        true => Box::pin(signed_answer::userinfo_recipient(context, &claims.client_id)).await?,
         false => None,
     };
+    let is_signed = recipient.as_ref().is_some_and(|client| client.userinfo_signed_response_alg.is_some());
     let records = records(context, claims, defined).await?;
     let mut failures = Vec::new();
     let body = {
         let info = userinfo::claims(claims, records, &issuer.settings.load().attributes)
             .map_err(|error| scheme.failure(error))?
             .define(defined, &mut failures);
-        if algorithm.is_some() { info.to_signed_claims() } else { info.to_json() }
+        if is_signed { info.to_signed_claims() } else { info.to_json() }
     };
     app.note_failed_claims(issuer, &claims.client_id, &failures);
     RequestFacts::new().client_id(claims.client_id.as_str()).note();
-    let mut response = match algorithm {
+    let mut response = match recipient {
         None => no_store(json(StatusCode::OK, body)),
-        Some(algorithm) => Box::pin(signed_answer::of_userinfo(context, algorithm, &body, now)).await?,
+        Some(client) => Box::pin(signed_answer::of_userinfo(context, &client, &body, now)).await?,
     };
     if let Some(name) = interaction_id(context, received, claims) {
         response.headers_mut().insert(userinfo::INTERACTION_ID, name);

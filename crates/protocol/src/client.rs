@@ -12,6 +12,8 @@ use crate::id::ClientId;
 use crate::mutual_tls::CertificateSubject;
 use crate::redirect_uri::RedirectUriForm;
 use crate::refusal::{Details, Reason};
+use crate::response_encryption::ResponseEncryption;
+use crate::response_encryption::ResponseEncryption;
 use crate::response_type::ResponseType;
 use crate::scope::{OFFLINE_ACCESS, Scope};
 use crate::security_profile::SecurityProfile;
@@ -263,6 +265,12 @@ pub struct Client {
     /// 2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub userinfo_signed_response_alg: Option<Algorithm>,
+    /// How its ID tokens are encrypted after they are signed; if absent, they are not (OpenID Connect Registration 2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id_token_encryption: Option<ResponseEncryption>,
+    /// How its UserInfo answers are encrypted; if absent, they are not (OpenID Connect Registration 2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub userinfo_encryption: Option<ResponseEncryption>,
     /// The algorithm of introspection answers that it asks for as JWTs; if absent, the issuer's (RFC 9701 6).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub introspection_signed_response_alg: Option<Algorithm>,
@@ -419,6 +427,11 @@ impl Client {
     pub fn requires_signed_requests(&self) -> bool {
         self.require_signed_request_object
             || self.settings.profile.is_some_and(SecurityProfile::signs_requests)
+    }
+
+    /// Whether its UserInfo answers are JWTs: signed, encrypted, or both (OpenID Connect Core 5.3.2).
+    pub const fn gets_userinfo_as_jwt(&self) -> bool {
+        self.userinfo_signed_response_alg.is_some() || self.userinfo_encryption.is_some()
     }
 
     /// Whether its token requests must have a DPoP proof: by its own word (RFC 9449 5.2), or by its profile, unless its tokens

@@ -112,6 +112,14 @@ impl KeysUnreachable {
             .about(self.details())
     }
 
+    /// The refusal of a request whose answer is to be encrypted.
+    #[must_use]
+    pub fn of_recipient(&self) -> OAuthError {
+        let description = "the keys at the client's jwks_uri, for which the answer is encrypted, cannot be read";
+        OAuthError::new(ErrorCode::InvalidRequest, Reason::ClientKeysUnreachable, description)
+            .about(self.details())
+    }
+
     fn details(&self) -> Details {
         let details = Details::of("jwks_uri").registered([self.uri.as_str()]).client(&self.client);
         details.differing(Some(&self.why))

@@ -7,6 +7,7 @@
 
 mod assertion_issuers;
 mod certificate_subject;
+mod encryption;
 mod grant_types;
 mod initiate_login_uri;
 mod keys;
@@ -54,13 +55,9 @@ const MAX_LIFETIME: u64 = LONGEST_LIFE.as_secs();
 const MAX_CODE_LIFETIME: u64 = 600;
 /// Registered members for features that are not supported (encryption, forced authentication). They are refused, so
 /// that nobody relies on a protection that does not exist.
-const UNSUPPORTED: [&str; 10] = [
+const UNSUPPORTED: [&str; 6] = [
     "request_object_encryption_alg",
     "request_object_encryption_enc",
-    "id_token_encrypted_response_alg",
-    "id_token_encrypted_response_enc",
-    "userinfo_encrypted_response_alg",
-    "userinfo_encrypted_response_enc",
     "introspection_encrypted_response_alg",
     "require_auth_time",
     "request_uris",
@@ -231,6 +228,8 @@ pub(crate) fn document(client: &Client) -> Metadata {
     if !client.client_secrets.is_empty() {
         out.insert("client_secrets".to_owned(), client.client_secrets.iter().map(secret_view).collect());
     }
+    encryption::show(&mut out, &encryption::ID_TOKEN, client.id_token_encryption);
+    encryption::show(&mut out, &encryption::USERINFO, client.userinfo_encryption);
     for (name, value) in [
         ("jwks", json!(client.jwks)),
         ("jwks_uri", json!(client.jwks_uri)),
@@ -304,6 +303,10 @@ fn build(
     let assertion_issuers = assertion_issuers::read(doc, method)?;
     let signs_itself = assertion_issuers.is_empty();
     let keys::Keys { jwks, jwks_uri } = keys::read(doc, method, &redirect_uri_forms, signs_itself)?;
+    let published = jwks_uri.is_some();
+    let encryption = |doc: &mut _, names| encryption::read(doc, names, jwks.as_ref(), published);
+    let id_token_encryption = encryption(doc, &encryption::ID_TOKEN)?;
+    let userinfo_encryption = encryption(doc, &encryption::USERINFO)?;
     let client = Client {
         client_id,
         client_secrets,
@@ -324,6 +327,8 @@ fn build(
         id_token_signed_response_alg: take(doc, "id_token_signed_response_alg")?,
         authorization_signed_response_alg: take(doc, "authorization_signed_response_alg")?,
         userinfo_signed_response_alg: algorithm_or_none(doc, "userinfo_signed_response_alg")?,
+        id_token_encryption,
+        userinfo_encryption,
         introspection_signed_response_alg: algorithm_or_none(doc, "introspection_signed_response_alg")?,
         request_object_signing_alg: take(doc, "request_object_signing_alg")?,
         require_signed_request_object: take(doc, "require_signed_request_object")?.unwrap_or_default(),

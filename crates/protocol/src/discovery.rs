@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use symbolon_crypto::algorithm::Algorithm;
+use symbolon_crypto::jwe::{ContentEncryption, KeyManagement};
 
 use crate::authorize::{Prompt, ResponseMode};
 use crate::claim_definition::{Destination, Origin};
@@ -179,6 +180,14 @@ pub struct ProviderMetadata<'a> {
     pub id_token_signing_alg_values_supported: Vec<&'static str>,
     pub authorization_signing_alg_values_supported: Vec<&'static str>,
     pub userinfo_signing_alg_values_supported: Vec<&'static str>,
+    /// How ID tokens can be encrypted for a client: the algorithms for the key, and for the content.
+    pub id_token_encryption_alg_values_supported: [&'static str; KeyManagement::ALL.len()],
+    /// See above.
+    pub id_token_encryption_enc_values_supported: [&'static str; ContentEncryption::ALL.len()],
+    /// How UserInfo answers can be.
+    pub userinfo_encryption_alg_values_supported: [&'static str; KeyManagement::ALL.len()],
+    /// See above.
+    pub userinfo_encryption_enc_values_supported: [&'static str; ContentEncryption::ALL.len()],
     pub introspection_signing_alg_values_supported: Vec<&'static str>,
     pub token_endpoint_auth_methods_supported: Vec<&'static str>,
     pub token_endpoint_auth_signing_alg_values_supported: Vec<&'static str>,
@@ -272,6 +281,10 @@ pub fn provider_metadata<'a>(
         id_token_signing_alg_values_supported: algorithms(),
         authorization_signing_alg_values_supported: algorithms(),
         userinfo_signing_alg_values_supported: algorithms(),
+        id_token_encryption_alg_values_supported: KeyManagement::ALL.map(KeyManagement::as_str),
+        id_token_encryption_enc_values_supported: ContentEncryption::ALL.map(ContentEncryption::as_str),
+        userinfo_encryption_alg_values_supported: KeyManagement::ALL.map(KeyManagement::as_str),
+        userinfo_encryption_enc_values_supported: ContentEncryption::ALL.map(ContentEncryption::as_str),
         introspection_signing_alg_values_supported: algorithms(),
         token_endpoint_auth_methods_supported: methods(),
         token_endpoint_auth_signing_alg_values_supported: accepted(),
@@ -395,6 +408,8 @@ mod tests {
             ("ui_locales_supported", json!(["en", "de", "es", "fr", "ja", "ar"])),
             ("code_challenge_methods_supported", json!(["S256"])),
             ("id_token_signing_alg_values_supported", json!(["RS256", "PS256", "ES256", "EdDSA"])),
+            ("id_token_encryption_alg_values_supported", json!(["RSA-OAEP-256", "ECDH-ES"])),
+            ("userinfo_encryption_enc_values_supported", json!(["A128CBC-HS256", "A128GCM", "A256GCM"])),
             ("userinfo_signing_alg_values_supported", json!(["RS256", "PS256", "ES256", "EdDSA"])),
             ("introspection_signing_alg_values_supported", json!(["RS256", "PS256", "ES256", "EdDSA"])),
             (

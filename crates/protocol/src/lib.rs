@@ -51,6 +51,7 @@ pub mod precis;
 pub mod redirect_uri;
 pub mod refusal;
 pub mod request_object;
+pub mod response_encryption;
 pub mod response_type;
 pub mod revocation;
 pub mod role;

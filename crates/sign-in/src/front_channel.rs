@@ -8,12 +8,14 @@ use symbolon_protocol::authorize::response::Returned;
 use symbolon_protocol::claim_definition::NO_CLAIMS;
 use symbolon_protocol::client::Client;
 use symbolon_protocol::code::{AuthorizationCode, CodeGrant};
+use symbolon_protocol::response_encryption::NESTED;
 use symbolon_protocol::scope::Scope;
 use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::token;
 use symbolon_protocol::token::front_channel::{FrontChannel, FrontChannelTokens};
 
+use symbolon_app::encrypted_answer::encrypt;
 use symbolon_app::http::{Context, Failure};
 use symbolon_app::issuer::TokenType;
 
@@ -82,7 +84,13 @@ impl Allowed<'_> {
             }
             let payload = issuer.id_token_payload(&mut id).map_err(unsealed)?;
             let token = app.sign(issuer, (algorithm, TokenType::IdToken), &payload, now).await?;
-            signed.id_token = Some(token);
+            signed.id_token = Some(match client.id_token_encryption {
+                None => token,
+                Some(encryption) => {
+                    let what = (Some(NESTED), token.as_bytes());
+                    Box::pin(encrypt((app.shared(), &issuer.id), client, encryption, what)).await?
+                }
+            });
         }
         app.note_first_use(&issuer.id, client);
         Ok(signed)

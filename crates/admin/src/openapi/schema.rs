@@ -10,6 +10,7 @@ mod settings;
 mod users;
 
 use serde_json::{Map, Value, json};
+use symbolon_crypto::jwe::{ContentEncryption, KeyManagement};
 use symbolon_protocol::dpop::DpopNonce;
 use symbolon_protocol::pkce::PkcePolicy;
 
@@ -110,6 +111,14 @@ fn require_pkce() -> Value {
 
 fn algorithm() -> Value {
     json!({ "type": "string", "enum": ["RS256", "PS256", "ES256", "EdDSA"] })
+}
+
+fn encryption_alg() -> Value {
+    json!({ "type": "string", "enum": KeyManagement::ALL })
+}
+
+fn encryption_enc() -> Value {
+    json!({ "type": "string", "enum": ContentEncryption::ALL })
 }
 
 fn dpop_nonce() -> Value {

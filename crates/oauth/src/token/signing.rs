@@ -6,7 +6,9 @@ use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::jws::{append_compact, append_compact_digested};
 use symbolon_crypto::seal::SealError;
 use symbolon_crypto::signer::SignError;
+use symbolon_protocol::client::Client;
 use symbolon_protocol::dpop::{DPOP, DpopNonce};
+use symbolon_protocol::response_encryption::{NESTED, ResponseEncryption};
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::token;
 use symbolon_protocol::token::access_token::AccessToken;
@@ -15,6 +17,7 @@ use symbolon_protocol::token::refresh_token::RefreshToken;
 use symbolon_protocol::token::response::{BEARER, Issued, TokenResponse};
 
 use crate::dpop;
+use symbolon_app::encrypted_answer;
 use symbolon_app::http::{Context, Failure, json, no_store};
 use symbolon_app::issuer::{ActiveKey, KeyRing, TokenType};
 
@@ -33,6 +36,8 @@ pub(super) struct Signing<'a> {
     access_token: Algorithm,
     access_token_type: TokenType,
     id_token: Algorithm,
+    /// The client, if its ID tokens are encrypted for it, and how. Most clients' are not.
+    encrypted_for: Option<Box<(Client, ResponseEncryption)>>,
     /// Whether the answer has a nonce for the client's next proof.
     sends_nonce: bool,
     now: Timestamp,
@@ -49,6 +54,7 @@ impl<'a> Signing<'a> {
             access_token_type: client.settings.access_token_typ.unwrap_or_default().into(),
             // OpenID Connect Registration 2.
             id_token: client.signing_algorithm(client.id_token_signed_response_alg, of_issuer),
+            encrypted_for: client.id_token_encryption.map(|how| Box::new((client.clone(), how))),
             sends_nonce: rules.jkt.is_some()
                 && rules.settings.dpop_nonce_for(&client.settings) == DpopNonce::Required,
             now,
@@ -77,11 +83,29 @@ impl<'a> Signing<'a> {
             claims.bind(answer.access_token(), sha256, self.id_token);
             answer.open_id_token();
             let claims = self.context.issuer.id_token_payload(claims).map_err(unsealed)?;
-            self.sign(&mut answer, self.id_token, TokenType::IdToken, &claims).await?;
+            match &self.encrypted_for {
+                None => self.sign(&mut answer, self.id_token, TokenType::IdToken, &claims).await?,
+                Some(recipient) => {
+                    let token = Box::pin(self.encrypted(recipient, &claims)).await?;
+                    answer.token().extend_from_slice(token.as_bytes());
+                }
+            }
             answer.close_id_token();
         }
         let response = no_store(json(StatusCode::OK, answer.to_json(&access.scope, &access.granted_details)));
         Ok(if self.sends_nonce { dpop::with_next_nonce(self.context, response, self.now) } else { response })
+    }
+
+    /// An ID token that is signed, and then encrypted for the client (OpenID Connect Core 10.2: in this order).
+    async fn encrypted(
+        &self,
+        (client, encryption): &(Client, ResponseEncryption),
+        payload: &[u8],
+    ) -> Result<String, Failure> {
+        let Context { app, issuer, .. } = self.context;
+        let signed = app.sign(issuer, (self.id_token, TokenType::IdToken), payload, self.now).await?;
+        let what = (Some(NESTED), signed.as_bytes());
+        encrypted_answer::encrypt((app.shared(), &issuer.id), client, *encryption, what).await
     }
 
     /// Signs a payload with the issuer's key for an algorithm, and appends the token to the response.

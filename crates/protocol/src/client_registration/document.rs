@@ -28,9 +28,11 @@ pub const LONGEST: usize = 5 << 10;
 /// Members that such a client does not have, though one that registers itself may: for these answers its document would be read at requests of
 /// others, and a logout is told to nobody whose address may be another tomorrow. Nobody reads the list of redirect URIs that would let it into
 /// another's sector, so its sector is its own host (OpenID Connect Core 8.1).
-const LEFT_OUT: [&str; 5] = [
+const LEFT_OUT: [&str; 7] = [
     "sector_identifier_uri",
     "userinfo_signed_response_alg",
+    "userinfo_encrypted_response_alg",
+    "userinfo_encrypted_response_enc",
     "introspection_signed_response_alg",
     "backchannel_logout_uri",
     "backchannel_logout_session_required",

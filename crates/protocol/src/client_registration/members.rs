@@ -18,7 +18,7 @@ use crate::response_type::ResponseType;
 use crate::scope::{OFFLINE_ACCESS, Scope};
 
 /// The members of RFC 7591 2, OpenID Connect Registration 2 and the logout specifications that a client may set for itself.
-const REGISTRABLE: [&str; 42] = [
+const REGISTRABLE: [&str; 46] = [
     "redirect_uris",
     "token_endpoint_auth_method",
     "token_endpoint_auth_signing_alg",
@@ -51,7 +51,11 @@ const REGISTRABLE: [&str; 42] = [
     "tls_client_auth_san_ip",
     "tls_client_auth_san_email",
     "tls_client_certificate_bound_access_tokens",
+    "id_token_encrypted_response_alg",
+    "id_token_encrypted_response_enc",
     "userinfo_signed_response_alg",
+    "userinfo_encrypted_response_alg",
+    "userinfo_encrypted_response_enc",
     "introspection_signed_response_alg",
     "default_max_age",
     "default_acr_values",

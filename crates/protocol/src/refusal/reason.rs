@@ -169,6 +169,9 @@ reasons! {
         ClientKeysUnreachable "client_keys_unreachable"
             "The keys at the client's `jwks_uri` could not be fetched, and none are known that were fetched lately."
             "Open the address from the provider's host: it must answer 200 with a JSON Web Key Set of 64 KiB and 32 keys at most, by https, within five seconds and without a redirect. An address in a private network needs `outbound.allow_private`. It is asked again after half a minute.";
+        EncryptionKeyMissing "encryption_key_missing"
+            "The client gets encrypted answers, and none of its keys is one to encrypt for by the algorithm that it registered."
+            "Publish an RSA key for `RSA-OAEP-256`, or a P-256 key for `ECDH-ES`, with `use` `enc` or without `use`, at the client's `jwks_uri`.";
         AssertionIssuerUntrusted "assertion_issuer_untrusted"
             "`iss` of the assertion is not the client, and not an issuer that is trusted for this and that the client names."
             "List the issuer in the setting `trusted_issuers`, with this use in `for`, and in the client's `assertion_issuers`; each exactly as `iss` has it.";

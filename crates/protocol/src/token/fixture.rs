@@ -99,6 +99,8 @@ pub(crate) fn client(id: &str) -> Client {
         require_signed_request_object: false,
         authorization_signed_response_alg: None,
         userinfo_signed_response_alg: None,
+        id_token_encryption: None,
+        userinfo_encryption: None,
         introspection_signed_response_alg: None,
         access_token_signed_response_alg: None,
         dpop_bound_access_tokens: false,

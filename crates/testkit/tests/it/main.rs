@@ -40,6 +40,7 @@ mod cors;
 mod device;
 mod dpop;
 mod durability;
+mod encrypted_answers;
 mod ending;
 mod failures;
 mod fapi;

@@ -19,12 +19,14 @@ use serde_json::{Map, json};
 use symbolon_app::app::App;
 use symbolon_app::audit::AuditEntry;
 use symbolon_app::back_channel_logout::{self, LogoutNotice};
+use symbolon_app::encrypted_answer;
 use symbolon_app::issuer::{IssuerState, TokenType};
 use symbolon_outbound::{OutboundError, OutboundRequest};
 use symbolon_protocol::back_channel_logout::TRIED_FOR;
 use symbolon_protocol::client::Client;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{ClientId, IssuerId};
+use symbolon_protocol::response_encryption::NESTED;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::port::Delivery;
 use url::Url;
@@ -85,7 +87,7 @@ enum Attempt {
 }
 
 impl LogoutCourier {
-    pub(super) async fn deliver(&self, app: &App, issuer: &IssuerId, delivery: &Delivery) {
+    pub(super) async fn deliver(&self, app: &Arc<App>, issuer: &IssuerId, delivery: &Delivery) {
         let known = app.issuers.load().by_id(issuer).cloned();
         let Some(issuer_state) = known else {
             // Created this moment by another node, or deleted; then the sweep takes it.
@@ -201,7 +203,7 @@ fn pause(failures: u32) -> Duration {
 
 /// One notice that was taken from the queue.
 struct Handover<'h> {
-    app: &'h App,
+    app: &'h Arc<App>,
     issuer: &'h IssuerState,
     delivery: &'h Delivery,
     notice: &'h LogoutNotice,
@@ -218,7 +220,12 @@ impl Handover<'_> {
             .id_token_signed_response_alg
             .unwrap_or_else(|| issuer.keys.load().algorithm(&issuer.settings.load(), now));
         let signed = app.sign(issuer, (algorithm, TokenType::LogoutToken), &claims.to_json(), now).await;
-        signed.map_err(|error| error.to_string())
+        let signed = signed.map_err(|error| error.to_string())?;
+        // OpenID Connect Back-Channel Logout 2.6: whoever gets encrypted ID tokens should take no other logout token.
+        let Some(encryption) = client.id_token_encryption else { return Ok(signed) };
+        let what = (Some(NESTED), signed.as_bytes());
+        let encrypted = encrypted_answer::encrypt((app, &issuer.id), client, encryption, what).await;
+        encrypted.map_err(|_| "the token cannot be encrypted for a key of the client".to_owned())
     }
 
     async fn settle(&self, attempt: Attempt) {

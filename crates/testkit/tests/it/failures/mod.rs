@@ -6,6 +6,7 @@ mod client;
 mod client_document;
 mod device;
 mod dpop;
+mod encryption;
 mod exchange;
 mod flood;
 mod grant;
@@ -218,6 +219,7 @@ fn every_reason_has_a_case() {
         .chain(reasons(&client_document::CASES))
         .chain(reasons(&device::CASES))
         .chain(reasons(&dpop::CASES))
+        .chain(reasons(&encryption::CASES))
         .chain(reasons(&exchange::CASES))
         .chain(reasons(&grant::CASES))
         .chain(reasons(&identity_provider::CASES))

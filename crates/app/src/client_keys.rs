@@ -100,7 +100,9 @@ pub async fn of_issued_assertion(
         Some(uri) => PublishedAt::JwksUri(uri.clone()),
         None => PublishedAt::MetadataOf(trusted.issuer.clone()),
     };
-    match look_up((context.app.shared(), &context.issuer.id), &at, Wanted::Signer(assertion.header()), false).await {
+    match look_up((context.app.shared(), &context.issuer.id), &at, Wanted::Signer(assertion.header()), false)
+        .await
+    {
         Ok(keys) => Ok(Some(Box::new(IssuerKeys { trusted, keys }))),
         Err(why) => Err(trusted_issuer::keys_unreachable(&trusted, &why)),
     }
@@ -181,7 +183,8 @@ async fn fetched(
 ) -> Result<Option<Arc<JwkSet>>, KeysUnreachable> {
     let Some(uri) = &client.jwks_uri else { return Ok(None) };
     let at = PublishedAt::JwksUri(uri.clone());
-    let found = look_up((context.app.shared(), &context.issuer.id), &at, wanted, client.is_of_stranger()).await;
+    let found =
+        look_up((context.app.shared(), &context.issuer.id), &at, wanted, client.is_of_stranger()).await;
     found.map(Some).map_err(|why| KeysUnreachable::new(client, why))
 }
 

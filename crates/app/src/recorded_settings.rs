@@ -26,8 +26,7 @@ impl App {
     /// # Errors
     /// [`IssuerError`]: the store failed, and the client must not be saved.
     pub async fn record_needs_of(&self, issuer: &IssuerState, client: &Client) -> Result<(), IssuerError> {
-        let (defines, signs) =
-            (!client.settings.claims.is_empty(), client.gets_userinfo_as_jwt());
+        let (defines, signs) = (!client.settings.claims.is_empty(), client.gets_userinfo_as_jwt());
         let is_recorded = {
             let settings = issuer.settings.load();
             (settings.clients_define_claims || !defines) && (settings.clients_sign_userinfo || !signs)

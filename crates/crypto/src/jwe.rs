@@ -5,7 +5,9 @@
 
 use std::fmt;
 
-use aws_lc_rs::rsa::{OAEP_SHA256_MGF1SHA256, OaepPublicEncryptingKey, PublicEncryptingKey, PublicKeyComponents};
+use aws_lc_rs::rsa::{
+    OAEP_SHA256_MGF1SHA256, OaepPublicEncryptingKey, PublicEncryptingKey, PublicKeyComponents,
+};
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
@@ -177,10 +179,8 @@ fn rsa_key(n: &[u8], e: &[u8]) -> Result<OaepPublicEncryptingKey, JweError> {
 fn rsa_encrypted(n: &[u8], e: &[u8], key: &[u8]) -> Result<Vec<u8>, JweError> {
     let public = rsa_key(n, e)?;
     let mut out = vec![0; public.ciphertext_size()];
-    let written = public
-        .encrypt(&OAEP_SHA256_MGF1SHA256, key, &mut out, None)
-        .map_err(|_| JweError::Failed)?
-        .len();
+    let written =
+        public.encrypt(&OAEP_SHA256_MGF1SHA256, key, &mut out, None).map_err(|_| JweError::Failed)?.len();
     out.truncate(written);
     Ok(out)
 }

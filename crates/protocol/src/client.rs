@@ -13,7 +13,6 @@ use crate::mutual_tls::CertificateSubject;
 use crate::redirect_uri::RedirectUriForm;
 use crate::refusal::{Details, Reason};
 use crate::response_encryption::ResponseEncryption;
-use crate::response_encryption::ResponseEncryption;
 use crate::response_type::ResponseType;
 use crate::scope::{OFFLINE_ACCESS, Scope};
 use crate::security_profile::SecurityProfile;

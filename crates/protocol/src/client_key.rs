@@ -115,7 +115,8 @@ impl KeysUnreachable {
     /// The refusal of a request whose answer is to be encrypted.
     #[must_use]
     pub fn of_recipient(&self) -> OAuthError {
-        let description = "the keys at the client's jwks_uri, for which the answer is encrypted, cannot be read";
+        let description =
+            "the keys at the client's jwks_uri, for which the answer is encrypted, cannot be read";
         OAuthError::new(ErrorCode::InvalidRequest, Reason::ClientKeysUnreachable, description)
             .about(self.details())
     }

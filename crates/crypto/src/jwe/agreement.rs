@@ -1,6 +1,8 @@
 //! ECDH-ES on P-256 with direct key agreement (RFC 7518 4.6).
 
-use aws_lc_rs::agreement::{ECDH_P256, EphemeralPrivateKey, ParsedPublicKey, UnparsedPublicKey, agree_ephemeral};
+use aws_lc_rs::agreement::{
+    ECDH_P256, EphemeralPrivateKey, ParsedPublicKey, UnparsedPublicKey, agree_ephemeral,
+};
 use aws_lc_rs::kdf::{SskdfDigestAlgorithmId, get_sskdf_digest_algorithm, sskdf_digest};
 use aws_lc_rs::rand::SystemRandom;
 use serde::Serialize;
@@ -28,9 +30,11 @@ pub(super) fn agree(
     y: &[u8; 32],
     enc: ContentEncryption,
 ) -> Result<(SecretBytes, EphemeralKey), JweError> {
-    let own = EphemeralPrivateKey::generate(&ECDH_P256, &SystemRandom::new()).map_err(|_| JweError::Failed)?;
+    let own =
+        EphemeralPrivateKey::generate(&ECDH_P256, &SystemRandom::new()).map_err(|_| JweError::Failed)?;
     let public = own.compute_public_key().map_err(|_| JweError::Failed)?;
-    let coordinates = public.as_ref().get(1..).and_then(|both| both.split_at_checked(32)).ok_or(JweError::Failed)?;
+    let coordinates =
+        public.as_ref().get(1..).and_then(|both| both.split_at_checked(32)).ok_or(JweError::Failed)?;
     let epk = EphemeralKey {
         kty: "EC",
         crv: "P-256",
@@ -87,8 +91,8 @@ mod tests {
     #[test]
     fn the_derived_key_is_that_of_the_rfc() {
         let z = [
-            158, 86, 217, 29, 129, 113, 53, 211, 114, 131, 66, 131, 191, 132, 38, 156, 251, 49, 110, 163, 218, 128,
-            106, 72, 246, 218, 167, 121, 140, 254, 144, 196,
+            158, 86, 217, 29, 129, 113, 53, 211, 114, 131, 66, 131, 191, 132, 38, 156, 251, 49, 110, 163,
+            218, 128, 106, 72, 246, 218, 167, 121, 140, 254, 144, 196,
         ];
         let key = derive_between(&z, "A128GCM", (b"Alice", b"Bob"), 16).unwrap();
         assert_eq!(encoding::encode(key.expose()), "VqqN6vgjbSBcIijNcacQGg");

@@ -42,11 +42,7 @@ pub(super) fn encrypt(
             random.fill(&mut iv);
             let mut ciphertext = plaintext.to_vec();
             let tag = LessSafeKey::new(key)
-                .seal_in_place_separate_tag(
-                    Nonce::assume_unique_for_key(iv),
-                    Aad::from(aad),
-                    &mut ciphertext,
-                )
+                .seal_in_place_separate_tag(Nonce::assume_unique_for_key(iv), Aad::from(aad), &mut ciphertext)
                 .map_err(|_| JweError::Failed)?;
             Ok(Sealed { iv: iv.to_vec(), ciphertext, tag: tag.as_ref().to_vec() })
         }

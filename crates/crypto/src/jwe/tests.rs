@@ -51,7 +51,9 @@ impl Recipient {
                 let point = [&[4][..], &part("x"), &part("y")].concat();
                 let theirs = UnparsedPublicKey::new(&ECDH_P256, point);
                 agree(private, theirs, (), |z| {
-                    agreement::derive(z, enc.as_str(), enc.key_bytes()).map(|key| key.expose().to_vec()).map_err(drop)
+                    agreement::derive(z, enc.as_str(), enc.key_bytes())
+                        .map(|key| key.expose().to_vec())
+                        .map_err(drop)
                 })
                 .unwrap()
             }
@@ -106,7 +108,8 @@ fn the_recipient_reads_it_by_every_pair_of_algorithms() {
 fn nothing_is_encrypted_twice_alike() {
     let (_, jwk) = Recipient::ec();
     let once = || {
-        encrypt(&jwk, (KeyManagement::EcdhEs, ContentEncryption::A128Gcm), None, b"text", &SystemRandom).unwrap()
+        encrypt(&jwk, (KeyManagement::EcdhEs, ContentEncryption::A128Gcm), None, b"text", &SystemRandom)
+            .unwrap()
     };
     assert_ne!(once(), once());
 }

@@ -13,9 +13,9 @@ use symbolon_protocol::translation::MOST_TRANSLATIONS;
 
 use super::super::super::operation::reference;
 use super::{
-    Schemas, algorithm, bulk_of, claims, described, dpop_nonce, extended, flag, id_token_claims, list,
-    number, object, optional, pkce, require_pkce, second_factor, seconds, secret, shown_only, text, texts,
-    time,
+    Schemas, algorithm, bulk_of, claims, described, dpop_nonce, encryption_alg, encryption_enc, extended,
+    flag, id_token_claims, list, number, object, optional, pkce, require_pkce, second_factor, seconds,
+    secret, shown_only, text, texts, time,
 };
 
 fn access_token_typ() -> Value {

@@ -11,6 +11,7 @@
 //! none for some seconds.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;

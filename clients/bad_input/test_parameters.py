@@ -122,7 +122,7 @@ class Wrong(unittest.TestCase):
             sent("prompt=none", "max_age=x"): "invalid_request",
             sent("prompt=none", "response_mode=unheard-of"): "invalid_request",
             sent("prompt=none", "request=x.y.z"): "invalid_request_object",
-            sent("prompt=none", "request_uri=https%3A%2F%2Frp.example%2Fr"): "request_uri_not_supported",
+            sent("prompt=none", "request_uri=https%3A%2F%2Frp.example%2Fr"): "invalid_request_uri",
             sent("&code_challenge_method=S256", "&code_challenge_method=plain"): "invalid_request",
             sent(f"&{CHALLENGE}", ""): "invalid_request",
             sent("code_challenge=E9", "code_challenge="): "invalid_request",

@@ -109,6 +109,8 @@ pub struct App {
     pub(crate) upstreams: UpstreamCache,
     /// The keys that clients publish.
     pub(crate) client_keys: PublishedCache<JwkSet>,
+    /// The request objects that clients publish.
+    pub(crate) request_objects: PublishedCache<String>,
     /// The documents that clients publish.
     pub(crate) client_documents: PublishedCache<ClientDocument>,
     /// Calls addresses that others named.
@@ -230,6 +232,7 @@ impl App {
             outbox: Outbox::default(),
             upstreams: UpstreamCache::default(),
             client_keys: PublishedCache::new(KEYS_STALE_FOR),
+            request_objects: PublishedCache::new(DOCUMENTS_STALE_FOR),
             client_documents: PublishedCache::new(DOCUMENTS_STALE_FOR),
             cut_entitlements,
             trusted_proxies,

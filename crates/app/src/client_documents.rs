@@ -22,8 +22,8 @@ use crate::client_registration::policy;
 use crate::failed_read::FAILED_FOR;
 use crate::http::{Context, Failure};
 use crate::issuer::IssuerState;
-use crate::published::{MOST_LOOKS, believed};
-use crate::published_cache::{ClientDocument, Known};
+use crate::published::{NotObtained, believed, obtain};
+use crate::published_cache::ClientDocument;
 use crate::rate_limit::EndpointClass;
 
 /// What is behind a `client_id`.
@@ -99,27 +99,14 @@ async fn published(context: &Context, id: &ClientId) -> Result<Found, Failure> {
         let class = EndpointClass::ClientRegistration;
         app.rate_limits.check_address(class, context.remote, app.now())?;
     }
-    for _ in 0..MOST_LOOKS {
-        match app.client_documents.look_up(&name, |_| true, of_stranger, app.now()) {
-            Known::Kept(published) => return Ok(found(id, &published)),
-            Known::Failed(why) => return unreachable(why),
-            // It ends when whoever asks has an answer, or is gone.
-            Known::Asked(mut asked) => asked.changed().await.unwrap_or_default(),
-            Known::Ask(asking) => {
-                let (reader, issuer, url) = (Arc::clone(app), Arc::clone(issuer), url.clone());
-                // A caller that goes away must not make the next one ask again.
-                let read = app.detached.finish_even_if_dropped(async move {
-                    let read = reader.read_client_document(&issuer, &url, of_stranger).await;
-                    drop(asking);
-                    read
-                });
-                if let Err(too_many) = read.await {
-                    return unreachable(too_many);
-                }
-            }
-        }
+    let read = || {
+        let (reader, issuer, url) = (Arc::clone(app), Arc::clone(issuer), url.clone());
+        async move { reader.read_client_document(&issuer, &url, of_stranger).await }
+    };
+    match obtain(app, &app.client_documents, (&name, of_stranger), |_| true, read).await {
+        Ok(published) => Ok(found(id, &published)),
+        Err(NotObtained::Unusable(why) | NotObtained::NotAsked(why)) => unreachable(why),
     }
-    unreachable("too many clients publish their documents at the moment".to_owned())
 }
 
 fn found(id: &ClientId, published: &ClientDocument) -> Found {

@@ -27,8 +27,7 @@ use url::Url;
 
 use crate::app::App;
 use crate::http::Context;
-use crate::published::{MOST_LOOKS, believed};
-use crate::published_cache::Known;
+use crate::published::{NotObtained, believed, obtain};
 
 /// The most bytes of a key set, and of metadata.
 const LONGEST: usize = 64 << 10;
@@ -196,28 +195,16 @@ async fn look_up(
     of_stranger: bool,
 ) -> Result<Arc<JwkSet>, String> {
     let name = at.name();
-    for _ in 0..MOST_LOOKS {
-        match app.client_keys.look_up(&name, |set| wanted.is_among(&set.keys), of_stranger, app.now()) {
-            Known::Kept(keys) => return Ok(keys),
-            Known::Failed(why) => return Err(why),
-            // It ends when whoever asks has an answer, or is gone.
-            Known::Asked(mut asked) => asked.changed().await.unwrap_or_default(),
-            Known::Ask(asking) => {
-                let (reader, by, at) = (Arc::clone(app), issuer.clone(), at.clone());
-                // A caller that goes away must not make the next one ask again.
-                let read = app.detached.finish_even_if_dropped(async move {
-                    let read = reader.read_client_keys(&by, &at, of_stranger).await;
-                    drop(asking);
-                    read
-                });
-                if let Err(too_many) = read.await {
-                    return app.client_keys.last_known(&name, app.now()).ok_or(too_many);
-                }
-            }
-        }
+    let read = || {
+        let (reader, by, at) = (Arc::clone(app), issuer.clone(), at.clone());
+        async move { reader.read_client_keys(&by, &at, of_stranger).await }
+    };
+    let fits = |set: &JwkSet| wanted.is_among(&set.keys);
+    match obtain(app, &app.client_keys, (&name, of_stranger), fits, read).await {
+        Ok(keys) => Ok(keys),
+        Err(NotObtained::Unusable(why)) => Err(why),
+        Err(NotObtained::NotAsked(why)) => app.client_keys.last_known(&name, app.now()).ok_or(why),
     }
-    let last = app.client_keys.last_known(&name, app.now());
-    last.ok_or_else(|| "too many clients publish their keys at the moment".to_owned())
 }
 
 impl App {

@@ -38,6 +38,7 @@ mod published_cache;
 pub mod rate_limit;
 mod recorded_settings;
 pub mod registration;
+pub mod request_objects;
 mod sector;
 pub mod session_end;
 pub mod signed_token;

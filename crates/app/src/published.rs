@@ -3,6 +3,7 @@
 //! Requests are those of [`App::call_out`]: to public addresses unless the configuration allows others, and bounded in time and size.
 //! A redirect is not followed.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderValue, StatusCode, header};
@@ -11,10 +12,55 @@ use symbolon_protocol::client_key::believed_for;
 use url::Url;
 
 use crate::app::App;
+use crate::published_cache::{Known, PublishedCache};
 
 /// How often a request looks whether something is there by now: once before it asks or waits, and once after; and once more where
 /// it was pushed out in between.
-pub(crate) const MOST_LOOKS: usize = 3;
+const MOST_LOOKS: usize = 3;
+
+/// Why what an address publishes is not here.
+pub(crate) enum NotObtained {
+    /// It was asked, now or a moment ago, and did not answer so that it could be used.
+    Unusable(String),
+    /// It was not asked, because too much is asked for at the moment.
+    NotAsked(String),
+}
+
+/// What an address publishes: what is known of it, or what it answers now. One caller at a time asks it, by `read`, which notes in the cache
+/// what came; the others wait. `fits`: whether this has what is needed; if not, the address may have more by now.
+///
+/// # Errors
+/// [`NotObtained`].
+pub(crate) async fn obtain<T, F>(
+    app: &Arc<App>,
+    cache: &PublishedCache<T>,
+    (address, of_stranger): (&str, bool),
+    fits: impl Fn(&T) -> bool,
+    read: impl Fn() -> F,
+) -> Result<Arc<T>, NotObtained>
+where
+    F: Future<Output = Result<(), String>> + Send + 'static,
+{
+    for _ in 0..MOST_LOOKS {
+        match cache.look_up(address, &fits, of_stranger, app.now()) {
+            Known::Kept(what) => return Ok(what),
+            Known::Failed(why) => return Err(NotObtained::Unusable(why)),
+            // It ends when whoever asks has an answer, or is gone.
+            Known::Asked(mut asked) => asked.changed().await.unwrap_or_default(),
+            Known::Ask(asking) => {
+                let reading = read();
+                // A caller that goes away must not make the next one ask again.
+                let read = app.detached.finish_even_if_dropped(async move {
+                    let read = reading.await;
+                    drop(asking);
+                    read
+                });
+                read.await.map_err(NotObtained::NotAsked)?;
+            }
+        }
+    }
+    Err(NotObtained::NotAsked("too many addresses are asked for what they publish at the moment".to_owned()))
+}
 
 impl App {
     /// Reads a document of these kinds and of so many bytes at most.

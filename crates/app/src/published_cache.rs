@@ -28,7 +28,7 @@ const MOST: usize = 1_024;
 /// For how long keys that are no longer believed are used while their address does not answer.
 pub(crate) const KEYS_STALE_FOR: Duration = Duration::from_secs(4 * 3_600);
 /// What a document said no longer counts when its time is over, also while its server does not answer: a redirect URI that was taken out of it
-/// must not come back by an attack on that server.
+/// must not come back by an attack on that server. Nor does a request object, which may have ended since.
 pub(crate) const DOCUMENTS_STALE_FOR: Duration = Duration::ZERO;
 
 /// What was read at a URL that names a client.

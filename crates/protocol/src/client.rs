@@ -254,6 +254,9 @@ pub struct Client {
     /// The only algorithm that its request objects may use; if absent, any that fits its keys (OpenID Connect Registration 2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_object_signing_alg: Option<Algorithm>,
+    /// Where it publishes request objects: the only addresses that its `request_uri` may name (OpenID Connect Registration 2).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub request_uris: Vec<String>,
     /// Whether its authorization requests must be signed request objects (RFC 9101 10.5).
     #[serde(default, skip_serializing_if = "is_false")]
     pub require_signed_request_object: bool,

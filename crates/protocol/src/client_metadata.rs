@@ -13,6 +13,7 @@ mod initiate_login_uri;
 mod keys;
 mod logout_uris;
 mod redirect_uris;
+mod request_uris;
 mod response_types;
 mod secrets;
 pub(crate) mod sector;
@@ -55,12 +56,11 @@ const MAX_LIFETIME: u64 = LONGEST_LIFE.as_secs();
 const MAX_CODE_LIFETIME: u64 = 600;
 /// Registered members for features that are not supported (encryption, forced authentication). They are refused, so
 /// that nobody relies on a protection that does not exist.
-const UNSUPPORTED: [&str; 6] = [
+const UNSUPPORTED: [&str; 5] = [
     "request_object_encryption_alg",
     "request_object_encryption_enc",
     "introspection_encrypted_response_alg",
     "require_auth_time",
-    "request_uris",
     "software_statement",
 ];
 /// The member that asks for tokens which are bound to the client's certificate (RFC 8705 3.4).
@@ -204,6 +204,9 @@ pub(crate) fn document(client: &Client) -> Metadata {
     if !client.assertion_issuers.is_empty() {
         out.insert("assertion_issuers".to_owned(), json!(client.assertion_issuers));
     }
+    if !client.request_uris.is_empty() {
+        out.insert("request_uris".to_owned(), json!(client.request_uris));
+    }
     if client.require_signed_request_object {
         out.insert("require_signed_request_object".to_owned(), true.into());
     }
@@ -303,6 +306,7 @@ fn build(
     let assertion_issuers = assertion_issuers::read(doc, method)?;
     let signs_itself = assertion_issuers.is_empty();
     let keys::Keys { jwks, jwks_uri } = keys::read(doc, method, &redirect_uri_forms, signs_itself)?;
+    let request_uris = request_uris::read(doc, &redirect_uri_forms)?;
     let published = jwks_uri.is_some();
     let encryption = |doc: &mut _, names| encryption::read(doc, names, jwks.as_ref(), published);
     let id_token_encryption = encryption(doc, &encryption::ID_TOKEN)?;
@@ -331,6 +335,7 @@ fn build(
         userinfo_encryption,
         introspection_signed_response_alg: algorithm_or_none(doc, "introspection_signed_response_alg")?,
         request_object_signing_alg: take(doc, "request_object_signing_alg")?,
+        request_uris,
         require_signed_request_object: take(doc, "require_signed_request_object")?.unwrap_or_default(),
         access_token_signed_response_alg: take(doc, "access_token_signed_response_alg")?,
         dpop_bound_access_tokens: take(doc, "dpop_bound_access_tokens")?.unwrap_or_default(),

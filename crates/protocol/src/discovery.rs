@@ -313,8 +313,9 @@ pub fn provider_metadata<'a>(
         request_parameter_supported: true,
         request_object_signing_alg_values_supported: accepted(),
         // Discovery 3: its default is true, so false must be stated.
-        request_uri_parameter_supported: false,
-        require_request_uri_registration: false,
+        request_uri_parameter_supported: true,
+        // OpenID Connect Core 6.2, RFC 9101 10.4.1: no address is asked that its client has not registered.
+        require_request_uri_registration: true,
         require_pushed_authorization_requests: settings.require_pushed_authorization_requests,
     }
 }
@@ -423,7 +424,7 @@ mod tests {
             ("dpop_signing_alg_values_supported", json!(["RS256", "PS256", "ES256", "EdDSA", "Ed25519"])),
             ("authorization_response_iss_parameter_supported", json!(true)),
             ("request_parameter_supported", json!(true)),
-            ("request_uri_parameter_supported", json!(false)),
+            ("request_uri_parameter_supported", json!(true)),
             ("claims_parameter_supported", json!(true)),
         ];
         for (name, value) in expected {

@@ -1,5 +1,7 @@
 //! Request objects: authorization requests that the client has signed (RFC 9101, OpenID Connect Core 6.1).
 
+pub mod reference;
+
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -43,14 +45,7 @@ pub fn parameters(
     issuer: &str,
     now: Timestamp,
 ) -> Result<Option<String>, OAuthError> {
-    // RFC 9101 5: both MUST NOT be used in one request.
-    if params.get("request")?.is_some() && params.get_all("request_uri").next().is_some() {
-        let error = OAuthError::invalid_request(
-            Reason::RequestParameterUnsupported,
-            "request and request_uri must not be sent together",
-        );
-        return Err(error.about(Details::of("request_uri").client(&client.client_id)));
-    }
+    reference::refuse_both(params, client)?;
     let Some(text) = params.get("request")? else {
         return match client.requires_signed_requests() {
             false => Ok(None),

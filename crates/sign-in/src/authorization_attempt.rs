@@ -16,7 +16,7 @@ use symbolon_protocol::id_token_hint::IdTokenHint;
 use symbolon_protocol::pairwise::Pairwise;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::{Details, Reason};
-use symbolon_protocol::request_object;
+use symbolon_protocol::request_object::{self, reference};
 use symbolon_protocol::scope::{OPENID, Scope};
 use symbolon_protocol::session::{Session, SessionId};
 use symbolon_protocol::session_management::{SessionState, browser_state};
@@ -37,6 +37,7 @@ use symbolon_app::client_keys;
 use symbolon_app::http::{
     Context, Failure, Received, browser_state_cookie, known_browser_state, remove_browser_state,
 };
+use symbolon_app::request_objects;
 use symbolon_telemetry::RequestFacts;
 
 /// The error for a client whose user was issued too many codes recently (RFC 6749 4.1.2.1).
@@ -91,6 +92,9 @@ impl AuthorizationAttempt<'_> {
         *asking = Some(Arc::clone(&client));
         if is_direct && let Some(id) = pushed_request::named(&params)? {
             return Ok(NextStep::Pushed(id));
+        }
+        if is_direct && params.get_all("request_uri").next().is_some() {
+            return Box::pin(self.referred(&params, &client)).await;
         }
         if is_direct && (client.requires_signed_requests() || params.get_all("request").next().is_some()) {
             return Box::pin(self.signed(&params, &client)).await;
@@ -164,11 +168,38 @@ impl AuthorizationAttempt<'_> {
             true => Err(pushed_request::missing(&client.client_id)),
             false => self.signed_parameters(params, client).await,
         };
-        let error = match read {
-            Ok(Some(request)) => return Ok(NextStep::Signed(request.into_bytes().into())),
-            Ok(None) => return Err(Failure::Internal("a request object that is not there".into())),
-            Err(error) => error,
+        match read {
+            Ok(Some(request)) => Ok(NextStep::Signed(request.into_bytes().into())),
+            Ok(None) => Err(Failure::Internal("a request object that is not there".into())),
+            Err(error) => self.refuse_object(error, params, client),
+        }
+    }
+
+    /// The parameters of the request object at an address of the client (RFC 9101 6). Errors go as those of [`signed`](Self::signed).
+    async fn referred(&self, params: &Params<'_>, client: &Client) -> Result<NextStep, Failure> {
+        let settings = self.context.issuer.settings.load_full();
+        // Before anything is fetched.
+        let fetched = match pushed_request::is_required(client, &settings) {
+            true => Err(pushed_request::missing(&client.client_id)),
+            false => request_objects::fetched(self.context, client, params).await,
         };
+        match fetched {
+            Ok(object) => {
+                let form = reference::replaced(params, &object);
+                self.signed(&Params::parse(form.as_bytes())?, client).await
+            }
+            Err(error) => self.refuse_object(error, params, client),
+        }
+    }
+
+    fn refuse_object(
+        &self,
+        error: OAuthError,
+        params: &Params<'_>,
+        client: &Client,
+    ) -> Result<NextStep, Failure> {
+        let issuer = &self.context.issuer;
+        let settings = issuer.settings.load_full();
         match AuthorizationRequest::check(params, client, (&issuer.url, &settings)) {
             Ok(AuthorizationRequest { return_to, .. }) | Err(Rejection::Redirect(return_to, _)) => {
                 self.error(response::error(&return_to, &error, &issuer.url), error, client)

@@ -233,6 +233,7 @@ fn client(id: &'static str, scope: &str, now: Timestamp) -> Client {
         token_endpoint_auth_signing_alg: None,
         id_token_signed_response_alg: None,
         request_object_signing_alg: None,
+        request_uris: Vec::new(),
         require_signed_request_object: false,
         authorization_signed_response_alg: None,
         userinfo_signed_response_alg: None,

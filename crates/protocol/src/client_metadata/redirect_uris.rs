@@ -70,11 +70,21 @@ pub(super) fn web_address(
     allowed: &[RedirectUriForm],
 ) -> Result<Option<String>, OAuthError> {
     let Some(uri) = take::<String>(doc, name)? else { return Ok(None) };
+    check_address(&uri, name, allowed)?;
+    Ok(Some(uri))
+}
+
+/// Checks an address that is called, or that a browser is sent to.
+pub(super) fn check_address(
+    uri: &str,
+    name: &'static str,
+    allowed: &[RedirectUriForm],
+) -> Result<(), OAuthError> {
     let of_host = |form: &RedirectUriForm| *form == RedirectUriForm::HttpPrivateHost;
     let allowed: Vec<RedirectUriForm> = allowed.iter().copied().filter(of_host).collect();
-    check(&uri, name, &allowed)?;
-    if redirect_uri::origin(&uri).is_none() {
-        return Err(invalid(name, "must be an http or https URL"));
+    check(uri, name, &allowed)?;
+    match redirect_uri::origin(uri) {
+        Some(_) => Ok(()),
+        None => Err(invalid(name, "must be an http or https URL")),
     }
-    Ok(Some(uri))
 }

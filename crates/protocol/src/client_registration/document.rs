@@ -28,8 +28,9 @@ pub const LONGEST: usize = 5 << 10;
 /// Members that such a client does not have, though one that registers itself may: for these answers its document would be read at requests of
 /// others, and a logout is told to nobody whose address may be another tomorrow. Nobody reads the list of redirect URIs that would let it into
 /// another's sector, so its sector is its own host (OpenID Connect Core 8.1).
-const LEFT_OUT: [&str; 7] = [
+const LEFT_OUT: [&str; 8] = [
     "sector_identifier_uri",
+    "request_uris",
     "userinfo_signed_response_alg",
     "userinfo_encrypted_response_alg",
     "userinfo_encrypted_response_enc",

@@ -18,7 +18,7 @@ use crate::response_type::ResponseType;
 use crate::scope::{OFFLINE_ACCESS, Scope};
 
 /// The members of RFC 7591 2, OpenID Connect Registration 2 and the logout specifications that a client may set for itself.
-const REGISTRABLE: [&str; 46] = [
+const REGISTRABLE: [&str; 47] = [
     "redirect_uris",
     "token_endpoint_auth_method",
     "token_endpoint_auth_signing_alg",
@@ -41,6 +41,7 @@ const REGISTRABLE: [&str; 46] = [
     "id_token_signed_response_alg",
     "authorization_signed_response_alg",
     "request_object_signing_alg",
+    "request_uris",
     "require_signed_request_object",
     "require_pushed_authorization_requests",
     "authorization_details_types",

@@ -226,11 +226,17 @@ reasons! {
             "`form_post` was asked for, and the redirect URI is not one of http or https."
             "Leave `response_mode` out: an application's own scheme cannot receive a form.";
         RequestParameterUnsupported "request_parameter_unsupported"
-            "The request uses `registration`, or a `request_uri` that is not one of a pushed request; or a `request_uri` was pushed."
+            "The request uses `registration`, or `request` and `request_uri` together; or a `request_uri` was pushed."
             "Send the parameters themselves, push them (RFC 9126), or sign them as a request object (`request`).";
         PushedRequestUnknown "pushed_request_unknown"
             "The `request_uri` names no pushed request of this client: it was used already, its time is over, or it is another client's."
             "Push the request anew for each sign-in, and send the person on within a minute. If it lasts, compare the `client_id` of both requests.";
+        RequestUriUnregistered "request_uri_unregistered"
+            "The `request_uri` is not one of the client's `request_uris`."
+            "Add the address to the client's `request_uris`, character for character and with its fragment, or push the request instead.";
+        RequestUriUnreachable "request_uri_unreachable"
+            "The request object at `request_uri` could not be fetched."
+            "Open the address from the provider's host: it must answer 200 with the signed request of 16 KiB at most, by https, within five seconds and without a redirect. An address in a private network needs `outbound.allow_private`. It is asked again after half a minute.";
         PushedRequestMissing "pushed_request_missing"
             "The client or the issuer takes only pushed requests, and this one came with its parameters in the address."
             "Switch pushed authorization requests (PAR) on at the client, or `require_pushed_authorization_requests` off.";

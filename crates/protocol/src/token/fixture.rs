@@ -96,6 +96,7 @@ pub(crate) fn client(id: &str) -> Client {
         token_endpoint_auth_signing_alg: None,
         id_token_signed_response_alg: None,
         request_object_signing_alg: None,
+        request_uris: Vec::new(),
         require_signed_request_object: false,
         authorization_signed_response_alg: None,
         userinfo_signed_response_alg: None,

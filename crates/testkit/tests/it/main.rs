@@ -78,6 +78,7 @@ mod redirect_uri_forms;
 mod refresh_token;
 mod registration;
 mod request_objects;
+mod request_uris;
 mod response_types;
 mod revocation;
 mod roles;

@@ -112,7 +112,7 @@ fn a_reference_is_its_clients_alone_and_ends() {
     // A reference of another form is no pushed request.
     let by_address = request.with("request_uri", "https://rp.example/request.jwt");
     let answer = browser.get(&by_address.path());
-    assert_eq!(answer.redirected("error").as_deref(), Some("request_uri_not_supported"));
+    assert_eq!(answer.redirected("error").as_deref(), Some("invalid_request_uri"));
 }
 
 #[test]

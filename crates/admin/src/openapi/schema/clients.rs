@@ -103,6 +103,7 @@ pub(super) fn clients() -> Schemas {
             ("userinfo_encrypted_response_enc", encryption_enc()),
             ("introspection_signed_response_alg", algorithm()),
             ("request_object_signing_alg", algorithm()),
+            ("request_uris", texts()),
             ("require_signed_request_object", flag()),
             ("access_token_signed_response_alg", algorithm()),
             ("dpop_bound_access_tokens", flag()),

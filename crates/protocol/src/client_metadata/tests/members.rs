@@ -235,6 +235,28 @@ fn methods_and_what_they_need() {
     assert!(service.client_secret.is_some());
 }
 
+#[test]
+fn request_uris_are_addresses_of_the_client() {
+    let uris = json!(["https://rp.example/r", "https://rp.example/r#version", "http://127.0.0.1:8080/r"]);
+    let client = made(with("request_uris", uris.clone())).client;
+    assert_eq!(view(&client)["request_uris"], uris);
+    assert!(!serde_json::to_string(&made(readme()).client).unwrap().contains("request_uris"));
+    let long = format!("https://rp.example/{}", "x".repeat(500));
+    let many: Vec<String> = (0..17).map(|number| format!("https://rp.example/{number}")).collect();
+    for bad in [
+        json!(["http://rp.example/r"]),
+        json!(["com.example.app:/r"]),
+        json!(["https://user@rp.example/r"]),
+        json!(["https://rp.example/\u{e4}"]),
+        json!([long]),
+        json!(many),
+        json!("https://rp.example/r"),
+    ] {
+        let refused = create(with("request_uris", bad.clone()), NOW, &SeededRandom::new(1)).unwrap_err();
+        assert!(refused.description.starts_with("request_uris"), "{bad}: {refused}");
+    }
+}
+
 /// RFC 7591 2: `jwks` and `jwks_uri` are never both there.
 #[test]
 fn published_keys_stand_in_for_given_ones_and_never_beside_them() {

@@ -22,7 +22,7 @@ fn silent(bench: &Bench) -> AuthorizationRequest {
     bench.rp.authorization_request().with("prompt", "none")
 }
 
-pub(super) const CASES: [Case<Bench>; 41] = [
+pub(super) const CASES: [Case<Bench>; 43] = [
     Case::new(Reason::ClientUnknown, PAGE, &["`client_id` was nobody"], |bench, id| {
         with(bench, id, "client_id", "nobody")
     }),
@@ -64,9 +64,29 @@ pub(super) const CASES: [Case<Bench>; 41] = [
     }),
     Case::new(
         Reason::RequestParameterUnsupported,
-        (302, "request_uri_not_supported"),
-        &["`request_uri`"],
-        |bench, id| with(bench, id, "request_uri", "https://rp.example/request.jwt"),
+        (302, "registration_not_supported"),
+        &["`registration`"],
+        |bench, id| with(bench, id, "registration", "{}"),
+    ),
+    Case::new(
+        Reason::RequestUriUnregistered,
+        (302, "invalid_request_uri"),
+        &["https://rp.example/other.jwt", "registered is https://rp.example/request.jwt"],
+        |bench, id| {
+            let rp = bench.client(json!({ "request_uris": ["https://rp.example/request.jwt"] }));
+            let request = rp.authorization_request().with("request_uri", "https://rp.example/other.jwt");
+            bench.authorize(id, &request)
+        },
+    ),
+    Case::new(
+        Reason::RequestUriUnreachable,
+        (302, "invalid_request_uri"),
+        &["https://127.0.0.1:1/request.jwt", "which is not public"],
+        |bench, id| {
+            let uri = "https://127.0.0.1:1/request.jwt";
+            let rp = bench.client(json!({ "request_uris": [uri] }));
+            bench.authorize(id, &rp.authorization_request().with("request_uri", uri))
+        },
     ),
     Case::new(Reason::PushedRequestUnknown, (400, "invalid_request_uri"), &["`request_uri`"], |bench, id| {
         with(bench, id, "request_uri", "urn:ietf:params:oauth:request_uri:tx_1_0_A")

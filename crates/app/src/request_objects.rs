@@ -83,6 +83,9 @@ impl App {
         let answer = self.get_published(url, kinds, LONGEST).await?;
         let believed = if is_of_version { believed(&answer) } else { BRIEFLY };
         let object = String::from_utf8(answer.body.to_vec()).map_err(|_| "it is no text".to_owned())?;
-        Ok((object.trim().to_owned(), believed))
+        match object.trim() {
+            "" => Err("it is empty".to_owned()),
+            object => Ok((object.to_owned(), believed)),
+        }
     }
 }

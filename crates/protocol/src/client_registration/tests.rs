@@ -107,7 +107,6 @@ fn what_only_an_administrator_sets_and_what_nobody_knows_is_dropped() {
         ("a_member_of_tomorrow", json!({ "deep": [1] })),
         ("another#de", json!("x")),
         ("require_auth_time", json!(true)),
-        ("request_uris", json!(["https://rp.example/r"])),
         ("sector_identifier_uri", json!("https://rp.example/s")),
     ] {
         greedy[name] = value;

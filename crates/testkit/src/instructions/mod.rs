@@ -12,6 +12,7 @@
 mod baseline;
 mod callgrind;
 mod operation;
+mod visitor;
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -22,7 +23,7 @@ use std::time::Duration;
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_loadtest::LoadtestError;
 use symbolon_loadtest::executor::{Closed, Load, Until, closed};
-use symbolon_loadtest::scenario::{Mix, Scenario, Visitor};
+use symbolon_loadtest::scenario::{Scenario, Visitor};
 use symbolon_loadtest::seed::{Seed, SeedOptions, harvest_codes, plant};
 use tokio::runtime::Runtime;
 
@@ -191,7 +192,7 @@ impl Counting<'_> {
     fn count(&self, counted: &Counted) -> Result<Vec<u64>, LoadtestError> {
         let (scenario, requests) =
             (self.operation.scenario(), self.operation.requests(self.options.requests));
-        let mut visitors = scenario.visitors(self.seed, 1, Mix::Pure)?;
+        let mut visitors = self.operation.visitors(self.seed)?;
         let mut slices = Vec::new();
         for slice in 0..=self.options.slices {
             if scenario == Scenario::Code {

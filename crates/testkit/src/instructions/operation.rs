@@ -1,11 +1,14 @@
 //! The operations that are counted.
 
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use symbolon_loadtest::LoadtestError;
-use symbolon_loadtest::scenario::Scenario;
+use symbolon_loadtest::scenario::{Mix, Scenario, Visitor};
+use symbolon_loadtest::seed::Seed;
 
+use super::visitor::{ProofVisitor, PushedVisitor};
 use crate::group_claims;
 
 /// How many cheap requests a login stands for in a slice.
@@ -22,11 +25,16 @@ pub enum Operation {
     /// A refresh of a user in 20 groups, for a client whose ID tokens carry these and a claim by an expression that goes
     /// through them.
     RefreshWithGroups,
+    /// Client credentials with a DPoP proof: beside the verification of the proof's signature it may take a fifth of a silent
+    /// authentication more than those without.
+    ClientCredentialsWithProof,
+    /// A silent authentication whose request was pushed: at most 2.2 times one that was not.
+    PushedSilent,
 }
 
 impl Operation {
     /// Every one, in the order of counting.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Of(Scenario::Silent),
         Self::Of(Scenario::Userinfo),
         Self::Of(Scenario::Introspect),
@@ -36,6 +44,8 @@ impl Operation {
         Self::Of(Scenario::Code),
         Self::CodeWithMinimalIdToken,
         Self::RefreshWithGroups,
+        Self::ClientCredentialsWithProof,
+        Self::PushedSilent,
         Self::Of(Scenario::LoginEmailCode),
         Self::Of(Scenario::LoginPasskey),
     ];
@@ -46,13 +56,29 @@ impl Operation {
             Self::Of(scenario) => scenario.name(),
             Self::CodeWithMinimalIdToken => "code-minimal",
             Self::RefreshWithGroups => "refresh-groups",
+            Self::ClientCredentialsWithProof => "client-credentials-dpop",
+            Self::PushedSilent => "silent-pushed",
         }
     }
 
-    /// The requests that are sent.
+    /// The visitor that sends its requests.
+    ///
+    /// # Errors
+    /// [`LoadtestError`]: the seed lacks something.
+    pub(super) fn visitors(self, seed: &Arc<Seed>) -> Result<Vec<Box<dyn Visitor>>, LoadtestError> {
+        match self {
+            Self::ClientCredentialsWithProof => Ok(vec![Box::new(ProofVisitor::new(seed))]),
+            Self::PushedSilent => Ok(vec![Box::new(PushedVisitor::new(seed))]),
+            _ => self.scenario().visitors(seed, 1, Mix::Pure),
+        }
+    }
+
+    /// The scenario whose requests are sent, or that has most in common with them.
     pub(super) const fn scenario(self) -> Scenario {
         match self {
             Self::Of(scenario) => scenario,
+            Self::ClientCredentialsWithProof => Scenario::ClientCredentials,
+            Self::PushedSilent => Scenario::Silent,
             Self::CodeWithMinimalIdToken => Scenario::Code,
             Self::RefreshWithGroups => Scenario::Refresh,
         }
@@ -79,7 +105,7 @@ impl Operation {
     /// The settings that the client has for it, and those that take them back.
     pub(super) fn settings(self) -> Option<(Value, Value)> {
         match self {
-            Self::Of(_) => None,
+            Self::Of(_) | Self::ClientCredentialsWithProof | Self::PushedSilent => None,
             Self::CodeWithMinimalIdToken => {
                 Some((json!({ "id_token_claims": "minimal" }), json!({ "id_token_claims": "scopes" })))
             }

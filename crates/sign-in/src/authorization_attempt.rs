@@ -90,14 +90,11 @@ impl AuthorizationAttempt<'_> {
         let params = Params::parse(encoded)?;
         let client = client_of(self.context, &params).await?;
         *asking = Some(Arc::clone(&client));
-        if is_direct && let Some(id) = pushed_request::named(&params)? {
-            return Ok(NextStep::Pushed(id));
-        }
-        if is_direct && params.get_all("request_uri").next().is_some() {
-            return Box::pin(self.referred(&params, &client)).await;
-        }
-        if is_direct && (client.requires_signed_requests() || params.get_all("request").next().is_some()) {
-            return Box::pin(self.signed(&params, &client)).await;
+        let is_elsewhere = |name: &str| name == "request" || name == "request_uri";
+        if is_direct
+            && (client.requires_signed_requests() || params.iter().any(|(name, _)| is_elsewhere(name)))
+        {
+            return Box::pin(self.elsewhere(&params, &client)).await;
         }
         let settings = issuer.settings.load();
         let request = match AuthorizationRequest::check(&params, &client, (&issuer.url, &settings)) {
@@ -156,6 +153,15 @@ impl AuthorizationAttempt<'_> {
                 }
                 Ok(next)
             }
+        }
+    }
+
+    /// A request whose parameters are not beside `client_id`: pushed, signed, or at an address of the client.
+    async fn elsewhere(&self, params: &Params<'_>, client: &Client) -> Result<NextStep, Failure> {
+        match pushed_request::named(params)? {
+            Some(id) => Ok(NextStep::Pushed(id)),
+            None if params.get_all("request_uri").next().is_some() => self.referred(params, client).await,
+            None => self.signed(params, client).await,
         }
     }
 

@@ -11,7 +11,7 @@ use symbolon_loadtest::scenario::{Next, Right, Visitor, Wrong};
 use symbolon_loadtest::seed::Seed;
 
 use crate::Signing;
-use crate::drill::scene::unix_micros;
+use crate::drill::unix_micros;
 
 const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
 
@@ -99,7 +99,13 @@ impl PushedVisitor {
                 ("nonce", &state),
             ],
         );
-        request::with_body(out, ("POST", "/par"), &target.authority, &[FORM, ("authorization", &self.basic)], &body);
+        request::with_body(
+            out,
+            ("POST", "/par"),
+            &target.authority,
+            &[FORM, ("authorization", &self.basic)],
+            &body,
+        );
     }
 
     fn authorize(&mut self, out: &mut Vec<u8>, reference: &str) -> Next {

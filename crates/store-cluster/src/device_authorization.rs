@@ -1,6 +1,6 @@
 //! What devices ask for, in Redis: one hash each, found by either of its two codes.
 //!
-//! They are in the constant slots of the challenges, and count with the codes of their issuer for the share that it may take. A
+//! They are in the constant slots of the challenges, and count with the codes of their issuer for the share that it may take, and for their client. A
 //! decision and a redemption wait for a replica as the redemption of a code does. A poll does not: what may be lost of it is how long
 //! the device has to wait.
 //!
@@ -25,6 +25,7 @@ use symbolon_store::port::{
 use symbolon_store::shard::{ShardKind, device_key};
 
 use crate::redis::{Key, Script, ScriptCall};
+use crate::share::OfClients;
 use crate::{ClusterStore, from_document, key_text, to_document};
 
 /// What a grant adds to a record, in bytes. Counted when it is kept.
@@ -167,8 +168,10 @@ impl DeviceAuthorizations for ClusterStore {
             let Some(place) = self.place_of_device(issuer, &device) else { break };
             let room = self.figures.device_authorization_room();
             self.admit(room, (&place.key, place.shard)).await?;
+            let of = (issuer, asked.client.as_str());
+            let client = self.admit_client(OfClients::DeviceAuthorizations, of).await?;
             let share = self.admit_share_of_codes(issuer, &place.key).await?;
-            let counting = self.counting_code(share, asked.expires_at);
+            let counting = self.counting_code(share, asked.expires_at).for_client(client);
             counting.set_grant(document.len() + details + GRANT);
             if self.keep_device(&place, (&asked, &document), now).await? {
                 return Ok(DeviceCodes { device, user });

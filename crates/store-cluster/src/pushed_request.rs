@@ -1,7 +1,7 @@
 //! Pushed authorization requests in Redis, each of which is used once by its client.
 //!
 //! They are in the shards of the challenges, and count with the codes of their issuer for the share that it may take: an issuer
-//! that pushes without end keeps no other one from making codes. Their use does not wait for a replica. If a primary is lost at
+//! that pushes without end keeps no other one from making codes. They count for their client too. Their use does not wait for a replica. If a primary is lost at
 //! that moment, the same client can use the request a second time until it ends, which RFC 9126 4 allows; the code that
 //! comes of it is used once all the same.
 
@@ -18,6 +18,7 @@ use symbolon_store::port::{PushedBy, PushedRequests, Shards};
 use symbolon_store::shard::{ShardKind, pushed_request_key};
 
 use crate::redis::Key;
+use crate::share::OfClients;
 use crate::{ClusterStore, failed, key_text};
 
 impl ClusterStore {
@@ -43,8 +44,10 @@ impl PushedRequests for ClusterStore {
         let id = PushedRequestId::new(id);
         let (key, shard) = self.pushed_request_key(issuer, by.client, &id);
         self.admit(self.figures.pushed_request_room(), (&key, shard)).await?;
+        let of = if by.is_stranger { "" } else { by.client.as_str() };
+        let client = self.admit_client(OfClients::PushedRequests, (issuer, of)).await?;
         let share = self.admit_share_of_codes(issuer, &key).await?;
-        let counting = self.counting_code(share, expires_at);
+        let counting = self.counting_code(share, expires_at).for_client(client);
         counting.set_grant(request.len());
         let write = |out: &mut dyn Write| out.write_all(&request).map_err(failed);
         let keep = self.keep_once(&key, write, (expires_at, self.now()));

@@ -6,8 +6,10 @@
 //! to the hash with every 64th record of the issuer, from which it learns what the other nodes have stored.
 //!
 //! It is an estimate: a node knows of the others' records 63 records late, an addition that was repeated after a lost
-//! answer counts twice until its minute, and one that Redis lost does not count. Nothing is counted where there is one
-//! issuer.
+//! answer counts twice until its minute, and one that Redis lost does not count. Nothing is counted for an issuer where there is one
+//! issuer; what counts for clients is [counted](client) all the same.
+
+mod client;
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -22,6 +24,9 @@ use symbolon_store::shard::ShardKind;
 use crate::ClusterStore;
 use crate::redis::{Key, Script, ScriptCall};
 use crate::room::{ASSERTION_MARK, EMAIL_CODE};
+
+use client::Clients;
+pub(crate) use client::{ClientShare, OfClients};
 
 /// How many records of an issuer this node stores between two additions to its hash.
 const ADD_EVERY: u32 = 64;
@@ -64,6 +69,8 @@ pub(crate) struct ShareCounts {
     codes: Box<[Counted]>,
     marks: Box<[Counted]>,
     email_codes: Box<[Counted]>,
+    pushed_requests: Clients,
+    device_authorizations: Clients,
 }
 
 /// The records of one issuer and kind.
@@ -132,7 +139,14 @@ fn minute(end: u64, now: Timestamp) -> u64 {
 impl ShareCounts {
     pub(crate) fn new(figures: &Arc<StoreFigures>) -> Self {
         let none = || (0..ShareNumber::COUNT).map(|_| Counted::default()).collect();
-        Self { figures: Arc::clone(figures), codes: none(), marks: none(), email_codes: none() }
+        Self {
+            figures: Arc::clone(figures),
+            codes: none(),
+            marks: none(),
+            email_codes: none(),
+            pushed_requests: Clients::of_pushed_requests(),
+            device_authorizations: Clients::of_device_authorizations(),
+        }
     }
 
     fn of_marks(&self) -> Shared<'_> {
@@ -162,6 +176,8 @@ pub(crate) struct CodeCount<'a> {
     end: Timestamp,
     /// The bytes of its grant.
     grant: AtomicU64,
+    /// The client for which it counts too.
+    client: Option<ClientShare>,
 }
 
 impl CodeCount<'_> {
@@ -170,19 +186,31 @@ impl CodeCount<'_> {
         self.grant.store(bytes as u64, Ordering::Relaxed);
     }
 
+    /// Has it count for a client too.
+    #[must_use]
+    pub(crate) fn for_client(mut self, client: ClientShare) -> Self {
+        self.client = Some(client);
+        self
+    }
+
     /// Says that nothing was stored.
     pub(crate) fn cancel(mut self) {
         self.share = ShareNumber::NOBODY;
+        self.client = None;
     }
 }
 
 impl Drop for CodeCount<'_> {
     fn drop(&mut self) {
-        if self.share == ShareNumber::NOBODY {
+        if self.share == ShareNumber::NOBODY && self.client.is_none() {
             return;
         }
         let bytes = self.grant.load(Ordering::Relaxed) + BESIDE_GRANT;
-        self.store.shared_codes(None).count(self.share, bytes, self.end, self.store.now());
+        let now = self.store.now();
+        self.store.shared_codes(None).count(self.share, bytes, self.end, now);
+        if let Some((kind, share)) = self.client {
+            self.store.shares.of_clients(kind).count(share, bytes, self.end, now);
+        }
     }
 }
 
@@ -202,7 +230,7 @@ impl Drop for Adding<'_> {
     }
 }
 
-/// One of the three rooms that are shared out, with the letter of its hashes.
+/// One of the rooms that are shared out, with the letter of its hashes.
 #[derive(Clone, Copy)]
 struct Shared<'a> {
     room: &'a Room,
@@ -242,7 +270,7 @@ impl ClusterStore {
         let Some(percent) = shared.room.share_percent() else { return Ok(ShareNumber::NOBODY) };
         let share = shared.room.share_of(issuer.as_str());
         let is_full = || self.codes_are_over(share, percent);
-        self.read_share(shared, (issuer, share), &is_full).await;
+        self.read_share(shared, (issuer.as_str(), share), &is_full).await;
         if is_full() {
             shared.room.refuse();
             return Err(StoreError::no_room("codes", true));
@@ -252,7 +280,13 @@ impl ClusterStore {
 
     fn codes_are_over(&self, share: ShareNumber, percent: u64) -> bool {
         let room = self.figures.code_room();
-        let (own, all) = (room.bytes_of(share), room.snapshot());
+        self.leaves_too_little(room, room.bytes_of(share), percent)
+    }
+
+    /// Whether somebody's records take more than so many percent of what they take and what is free for codes in Redis, where
+    /// `room` has what a primary uses.
+    fn leaves_too_little(&self, room: &Room, own: u64, percent: u64) -> bool {
+        let all = room.snapshot();
         // Every primary that has shards is taken to be as full as the one that was looked at last: codes are spread over them.
         let Some(primaries) = self.redis.primaries().filter(|_| all.most != u64::MAX) else { return false };
         let primaries = primaries.min(self.generations.shards(ShardKind::Code) as usize);
@@ -275,22 +309,22 @@ impl ClusterStore {
             return ShareNumber::NOBODY;
         }
         let share = shared.room.share_of(issuer.as_str());
-        self.read_share(shared, (issuer, share), &|| !shared.room.is_within_share(share)).await;
+        self.read_share(shared, (issuer.as_str(), share), &|| !shared.room.is_within_share(share)).await;
         share
     }
 
-    /// Adds what this node has stored of an issuer to the issuer's hash and reads it, if that is due.
+    /// Adds what this node has stored of an issuer, or of a client, to the hash of that name and reads it, if that is due.
     async fn read_share(
         &self,
         shared: Shared<'_>,
-        (issuer, share): (&IssuerId, ShareNumber),
+        (name, share): (&str, ShareNumber),
         is_full: &(dyn Fn() -> bool + Sync),
     ) {
         let Some(counted) = shared.counted.get(share.index()) else { return };
         let now = self.now();
         if counted.is_due(is_full(), now) {
             // Boxed to keep the callers' futures small: this branch is rarely taken.
-            Box::pin(self.add_to_share(shared, counted, (issuer, share), now)).await;
+            Box::pin(self.add_to_share(shared, counted, (name, share), now)).await;
         }
     }
 
@@ -298,7 +332,7 @@ impl ClusterStore {
         &self,
         shared: Shared<'_>,
         counted: &Counted,
-        (issuer, share): (&IssuerId, ShareNumber),
+        (name, share): (&str, ShareNumber),
         now: Timestamp,
     ) {
         let mut adding = Adding { counted, bytes: counted.take(now), now };
@@ -307,7 +341,7 @@ impl ClusterStore {
             .map(|number| number.to_string())
             .collect();
         let arguments: Vec<&[u8]> = numbers.iter().map(|number| number.as_bytes()).collect();
-        let key = self.share_key(shared.letter, issuer, share);
+        let key = self.share_key(shared.letter, name, share);
         if let Some(code) = shared.code {
             // For the free memory, which an issuer's part depends on.
             self.is_full(shared.room, code).await;
@@ -319,15 +353,15 @@ impl ClusterStore {
         }
     }
 
-    fn share_key(&self, letter: char, issuer: &IssuerId, share: ShareNumber) -> Key {
-        // No issuer is called so.
-        let name = if share == ShareNumber::OTHERS { "*" } else { issuer.as_str() };
+    fn share_key(&self, letter: char, name: &str, share: ShareNumber) -> Key {
+        // No issuer is called so, and no digest.
+        let name = if share == ShareNumber::OTHERS { "*" } else { name };
         self.redis.tags().named(&format!("share:{name}")).key(letter, b"")
     }
 
     /// Counts a code once it is dropped, unless that is cancelled. The code goes at `end`.
     pub(crate) fn counting_code(&self, share: ShareNumber, end: Timestamp) -> CodeCount<'_> {
-        CodeCount { store: self, share, end, grant: AtomicU64::new(0) }
+        CodeCount { store: self, share, end, grant: AtomicU64::new(0), client: None }
     }
 
     /// What [`counting_redeemed_code`](Self::counting_redeemed_code) has to know of a code: share and bytes.
@@ -341,7 +375,7 @@ impl ClusterStore {
     pub(crate) fn counting_redeemed_code(&self, entry: u64, end: Timestamp) -> CodeCount<'_> {
         let share = ShareNumber::of_u16(u16::try_from(entry >> 32).unwrap_or_default());
         let grant = AtomicU64::new(entry & u64::from(u32::MAX));
-        CodeCount { store: self, share, end, grant }
+        CodeCount { store: self, share, end, grant, client: None }
     }
 }
 

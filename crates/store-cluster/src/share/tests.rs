@@ -8,10 +8,12 @@ use std::task::Poll;
 use symbolon_crypto::random::SeededRandom;
 use symbolon_protocol::client_authentication::AssertionUse;
 use symbolon_protocol::code::{AuthorizationCode, CodeGrant};
+use symbolon_protocol::device_authorization::DeviceAuthorization;
 use symbolon_protocol::id::{ClientId, Jti};
+use symbolon_protocol::scope::Scope;
 use symbolon_store::Outcome;
 use symbolon_store::contract::sample;
-use symbolon_store::port::{Assertions, Codes, EmailCodes, Redemption, Store, Use};
+use symbolon_store::port::{Assertions, Codes, DeviceAuthorizations, EmailCodes, Redemption, Store, Use};
 
 use super::*;
 use crate::engines::{RedisCluster, RedisServerOptions};
@@ -187,4 +189,33 @@ fn what_stays_long_is_counted_by_days_and_all_else_by_minutes() {
     let now = Timestamp::from_millis(1_000 * DAY * MINUTE);
     let at = |minutes: u64| minute((now + Duration::from_secs(minutes * 60)).millis(), now) - 1_000 * DAY;
     assert_eq!([at(0), at(1), at(16), at(60), at(62), at(DAY + 1)], [1, 1, 16, 60, DAY, 2 * DAY]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_asks_for_devices_without_end_keeps_no_other_out_whichever_node_it_asks() {
+    let place = Place::new("shared-devices");
+    let nodes = [place.open().await, place.open().await];
+    let (issuer, random) = (IssuerId::default_issuer(), SeededRandom::new(1));
+    for node in &nodes {
+        node.shares.of_clients(OfClients::DeviceAuthorizations).room.set_most(1 << 20);
+    }
+    let ask = async |node: usize, client: &str| {
+        let (client, scope) = (ClientId::parse(client).unwrap(), Scope::parse("openid").unwrap());
+        let asked = DeviceAuthorization { client, scope, expires_at: place.now() + Duration::from_secs(600) };
+        nodes[node].keep_device_authorization(&issuer, asked, place.now(), &random).await
+    };
+    let mut taken = 0_usize;
+    while ask(taken % 2, "loud").await.is_ok() {
+        taken += 1;
+        assert!(taken < 1_400, "it took everything");
+    }
+    // Half a MiB of 800 bytes each; each node may be 63 of the other behind.
+    assert!((500..=900).contains(&taken), "{taken}");
+    for node in [0, 1] {
+        ask(node, "quiet").await.unwrap();
+    }
+    place.advance(Duration::from_secs(1_200));
+    for node in [0, 1] {
+        ask(node, "loud").await.unwrap();
+    }
 }

@@ -8,12 +8,14 @@ use symbolon_protocol::time::Timestamp;
 
 use super::sample::MINUTE;
 use super::{BackEnd, Scene, race_for_one, rounds};
+use crate::StoreError;
 use crate::port::PushedBy;
 
 pub async fn all(back_end: &dyn BackEnd) {
     is_used_once_by_its_client(back_end).await;
     ends(back_end).await;
     is_used_by_one_racer(back_end).await;
+    leaves_room_for_other_clients(back_end).await;
 }
 
 const REQUEST: &[u8] = b"client_id=app&response_type=code";
@@ -71,4 +73,29 @@ async fn is_used_by_one_racer(back_end: &dyn BackEnd) {
         async move { store.use_pushed_request(&issuer, &client("app"), &id, now).await.unwrap().is_some() }
     })
     .await;
+}
+
+/// One client that pushes without end, and all together that anybody can be, take half each and keep no other client out.
+async fn leaves_room_for_other_clients(back_end: &dyn BackEnd) {
+    /// So long that few of them take all that one client may.
+    const LONG: usize = 512 * 1024;
+    let scene = Scene::open(back_end, "pushed-request-flood").await;
+    let Scene { store, issuer, now, random, .. } = &scene;
+    let push = async |by: &str, is_stranger: bool| {
+        let by = PushedBy { client: &client(by), is_stranger };
+        store.keep_pushed_request(issuer, by, vec![b'a'; LONG].into(), *now + MINUTE, random).await
+    };
+    let mut ids = Vec::new();
+    while let Ok(id) = push("loud", false).await {
+        ids.push(id);
+        assert!(ids.len() < 200, "it took more than any client may");
+    }
+    assert!(ids.len() > 100, "{} of 512 KiB are half of 128 MiB", ids.len());
+    assert!(matches!(push("loud", false).await, Err(StoreError::Unavailable(_))));
+    let quiet = push("quiet", false).await.unwrap();
+    push("stranger", true).await.unwrap();
+    let used = store.use_pushed_request(issuer, &client("quiet"), &quiet, *now).await.unwrap();
+    assert_eq!(used.map(|request| request.len()), Some(LONG));
+    let own = store.use_pushed_request(issuer, &client("loud"), &ids[0], *now).await.unwrap();
+    assert!(own.is_some(), "what is there stays");
 }

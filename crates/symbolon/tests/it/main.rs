@@ -29,6 +29,7 @@ mod loadtest;
 mod loadtest_own;
 mod logout_kill;
 mod migrate;
+mod mutual_tls;
 mod old_hashes;
 mod passwords;
 mod place;

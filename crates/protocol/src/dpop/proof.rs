@@ -117,8 +117,11 @@ impl Proof {
         let payload = token.verified_payload(&key).map_err(|_| {
             invalid(Reason::DpopProofSignatureWrong, "the DPoP proof is not signed by its jwk")
         })?;
-        let claims: Claims = serde_json::from_slice(&payload)
-            .map_err(|_| malformed("the DPoP proof needs the claims jti, htm, htu and iat"))?;
+        // RFC 7519 2: the claims are an object. A list of their values would be read as well.
+        let is_object = payload.trim_ascii_start().starts_with(b"{");
+        let claims = is_object.then(|| serde_json::from_slice::<Claims>(&payload).ok()).flatten();
+        let claims =
+            claims.ok_or_else(|| malformed("the DPoP proof needs the claims jti, htm, htu and iat"))?;
         claims.check_request(expected)?;
         let expires_at = claims.check_time(expected.now)?;
         claims.check_nonce(expected)?;

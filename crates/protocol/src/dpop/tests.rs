@@ -147,6 +147,16 @@ fn claims_of_another_request_or_time() {
     }
 }
 
+/// RFC 7519 2.
+#[test]
+fn claims_are_an_object_and_no_list_of_values() {
+    let key = key(Algorithm::Es256);
+    let ath = encoding::encode(&sha256(&[TOKEN.as_bytes()]));
+    let list = json!(["j-1", "GET", URI, NOW.seconds(), ath, null, null, null]);
+    let proof = signed(&key, &header(&key), &list);
+    assert_eq!(reason(checked(&proof, DpopNonce::Off)), Some(Reason::DpopProofMalformed));
+}
+
 #[test]
 fn a_nonce_that_is_needed_must_be_there_and_one_header_only() {
     let key = key(Algorithm::Es256);

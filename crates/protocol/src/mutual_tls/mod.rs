@@ -6,6 +6,8 @@
 
 mod certificate;
 mod distinguished_name;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod header;
 mod subject;
 

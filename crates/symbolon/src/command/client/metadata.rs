@@ -9,20 +9,27 @@ use serde_json::{Map, Value};
 use crate::command::{CommandError, assignment};
 
 /// Options that set one text member of the metadata (RFC 7591 2).
-const TEXTS: [(&str, &str, &str, &str); 7] = [
+const TEXTS: [(&str, &str, &str, &str); 8] = [
     ("name", "client_name", "NAME", "Name that people are shown"),
     ("scope", "scope", "SCOPES", "Scopes that it may ask for, separated by spaces"),
     (
         "auth-method",
         "token_endpoint_auth_method",
         "METHOD",
-        "client_secret_basic, client_secret_post, private_key_jwt or none",
+        "client_secret_basic, client_secret_post, private_key_jwt, tls_client_auth, \
+         self_signed_tls_client_auth or none",
     ),
     (
         "jwks-uri",
         "jwks_uri",
         "URI",
         "Where it publishes the keys by which it signs assertions and request objects",
+    ),
+    (
+        "tls-client-auth-subject-dn",
+        "tls_client_auth_subject_dn",
+        "NAME",
+        "The subject of its TLS certificate, such as CN=bank,O=Acme (tls_client_auth)",
     ),
     (
         "backchannel-logout-uri",
@@ -80,9 +87,19 @@ const LISTS: [(&str, &str, &str, &str); 6] = [
     ),
 ];
 
-const SWITCHES: [(&str, &str, &str); 4] = [
+const SWITCHES: [(&str, &str, &str); 6] = [
     ("skip-consent", "skip_consent", "Do not ask users for their consent"),
     ("token-exchange", "token_exchange_allowed", "It may exchange tokens"),
+    (
+        "dpop-bound-access-tokens",
+        "dpop_bound_access_tokens",
+        "It gets only access tokens that are bound to a key by DPoP",
+    ),
+    (
+        "tls-client-certificate-bound-access-tokens",
+        "tls_client_certificate_bound_access_tokens",
+        "It gets only access tokens that are bound to its TLS certificate",
+    ),
     (
         "backchannel-logout-session-required",
         "backchannel_logout_session_required",
@@ -94,6 +111,9 @@ const SWITCHES: [(&str, &str, &str); 4] = [
         "It needs `iss` and `sid` in the address of its frame",
     ),
 ];
+
+/// The option of the setting that has a client keep to a profile of FAPI 2.0.
+const PROFILE: &str = "profile";
 
 /// Adds the options.
 pub(super) fn arguments(command: Command) -> Command {
@@ -112,7 +132,11 @@ pub(super) fn arguments(command: Command) -> Command {
     for (flag, _, help) in SWITCHES {
         command = command.arg(Arg::new(flag).long(flag).help(help).action(ArgAction::SetTrue));
     }
-    command.arg(assignment::argument())
+    let profile = Arg::new(PROFILE)
+        .long(PROFILE)
+        .value_name("PROFILE")
+        .help("Has it keep to FAPI 2.0: fapi2_security or fapi2_message_signing");
+    command.arg(profile).arg(assignment::argument())
 }
 
 /// The metadata that the file and the options give.
@@ -137,6 +161,13 @@ pub(super) fn given(matches: &ArgMatches) -> Result<Map<String, Value>, CommandE
     for (flag, member, _) in SWITCHES {
         if matches.get_flag(flag) {
             metadata.insert(member.to_owned(), Value::Bool(true));
+        }
+    }
+    if let Some(profile) = matches.get_one::<String>(PROFILE) {
+        let settings = metadata.entry("settings").or_insert_with(|| Value::Object(Map::new()));
+        // What is no object in the file is for the server to refuse.
+        if let Value::Object(settings) = settings {
+            settings.insert(PROFILE.to_owned(), Value::from(profile.as_str()));
         }
     }
     assignment::apply(matches, &mut metadata)?;
@@ -194,6 +225,19 @@ mod tests {
                 "settings": { "access_token_lifetime": 600 },
             })
         );
+    }
+
+    #[test]
+    fn a_profile_is_a_setting_beside_those_of_the_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("client.json");
+        fs::write(&file, r#"{"settings":{"access_token_lifetime":600}}"#).unwrap();
+        let given = of(&["--metadata", file.to_str().unwrap(), "--profile", "fapi2_security"]).unwrap();
+        let settings = json!({ "access_token_lifetime": 600, "profile": "fapi2_security" });
+        assert_eq!(given, json!({ "settings": settings }));
+        let given = of(&["--profile", "fapi2_message_signing", "--dpop-bound-access-tokens"]).unwrap();
+        let expected = json!({ "profile": "fapi2_message_signing" });
+        assert_eq!(given, json!({ "settings": expected, "dpop_bound_access_tokens": true }));
     }
 
     #[test]

@@ -63,8 +63,9 @@ impl Holder {
 }
 
 struct Scene {
-    place: Place,
+    /// It ends before its directory goes.
     _server: Server,
+    place: Place,
     roots: RootCertStore,
     authority: Authority,
 }
@@ -92,7 +93,7 @@ impl Scene {
         let server = place.serve(&[&public(&own)[..], &asks].concat());
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_file(&own.0).unwrap()).unwrap();
-        Self { place, _server: server, roots, authority }
+        Self { _server: server, place, roots, authority }
     }
 
     /// One request by who shows this certificate, or none.

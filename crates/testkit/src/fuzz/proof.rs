@@ -10,7 +10,7 @@ use symbolon_protocol::dpop::{self, DpopNonce, Expected, Proof};
 use symbolon_protocol::mutual_tls::fuzz::are_same_names;
 use symbolon_protocol::mutual_tls::{ClientCertificate, MAX_HEADER, read_header};
 use symbolon_protocol::params::Params;
-use symbolon_protocol::request_object;
+use symbolon_protocol::request_object::parameters as parameters_of;
 
 use super::fixture::{CLIENT_KEY, CLIENTS, NOW, URL, base64, form, two_lines};
 
@@ -137,7 +137,7 @@ fn parameters(object: &str) -> Option<String> {
     let text = form(&[("client_id", "signer"), ("request", object)]);
     let params = Params::parse(text.as_bytes()).ok()?;
     let client = &CLIENTS.signer;
-    let read = request_object::parameters(&params, client, client.verifying_keys(None), URL, NOW);
+    let read = parameters_of(&params, client, client.verifying_keys(None), URL, NOW);
     // A request without an object is none that passed.
     read.ok().flatten()
 }

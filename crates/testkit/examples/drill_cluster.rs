@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use symbolon_testkit::drill::cluster::{Cluster, Fault, Plant, all_faults, all_plants};
 use symbolon_testkit::drill::{
-    Arguments, Availability, Crew, Depth, Dice, LOST_CODE, Meter, Pressure, Tally, unix_micros,
+    Arguments, Availability, Crew, Depth, Dice, LOST_CODE, LOST_USE, Meter, Pressure, Tally, unix_micros,
 };
 
 /// Load before each fault.
@@ -186,9 +186,14 @@ impl Drill {
         self.crew.verify_cluster(&self.cluster.wire(), depth, MENDED_WITHIN);
         let verifying = (unix_micros() - verified) as f64 / 1e6;
         self.codes_lost |= fault.loses_codes();
-        let lost = self.count().of(LOST_CODE);
+        let counted = self.count();
+        let lost = counted.of(LOST_CODE);
         self.tally.check("codes that are there", lost == 0 || self.codes_lost, || {
             format!("{lost} codes were lost, and no primary of Redis had ended")
+        });
+        let again = counted.of(LOST_USE);
+        self.tally.check("pushed requests that are used once", again == 0 || self.codes_lost, || {
+            format!("{again} were used twice, and no primary of Redis had ended")
         });
         let violations = self.tally.violations();
         println!("{:<26} {seen}   verified in {verifying:.1} s, {violations} violations", fault.name());

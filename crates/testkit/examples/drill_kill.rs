@@ -150,7 +150,8 @@ const BEFORE: [(&str, u64); 5] = [
 ];
 
 /// What has to have happened so often between the moment and the kill.
-const AFTER: [(&str, u64); 8] = [
+const AFTER: [(&str, u64); 9] = [
+    ("acknowledged use of a proof", 4),
     ("acknowledged sign-in by a recovery code", 6),
     ("acknowledged sign-in by a code of a generator", 6),
     ("acknowledged use of a code by mail", 6),
@@ -162,7 +163,8 @@ const AFTER: [(&str, u64); 8] = [
 ];
 
 /// What is found when the data goes back to an earlier state: each of these.
-const FOUND: [&str; 11] = [
+const FOUND: [&str; 12] = [
+    "proof that was used",
     "recovery code that was used",
     "code of a generator that was used",
     "code by mail that was used",

@@ -1,6 +1,7 @@
 //! What one worker sent, and what was answered.
 
 use super::people::{Holder, MailedKind, MailedSecret, QueuedMail};
+use super::used_once::UsedOnce;
 
 /// Microseconds since 1970, of the wall clock.
 pub type Micros = u64;
@@ -134,6 +135,7 @@ pub struct Ledger {
     pub chains: Vec<Chain>,
     pub tokens: Vec<Token>,
     pub codes: Vec<Code>,
+    pub used_once: Vec<UsedOnce>,
     /// Sessions that were opened many at once. They are neither used nor ended during the load.
     pub crowd: Vec<SignedIn>,
     pub holders: Vec<Holder>,
@@ -217,6 +219,7 @@ impl Ledger {
             chains: self.chains.iter().take_while(|one| answered(one.links[0].span, at)).cloned().collect(),
             tokens: self.tokens.iter().take_while(|one| answered(one.issued, at)).cloned().collect(),
             codes: self.codes.iter().take_while(|one| answered(one.issued, at)).cloned().collect(),
+            used_once: self.used_once.iter().map_while(|one| one.as_of(at)).collect(),
             crowd: self.crowd.iter().take_while(|one| answered(one.opened, at)).cloned().collect(),
             holders: self.holders.iter().map_while(|one| one.as_of(at)).collect(),
             mailed: self.mailed.iter().map_while(|one| one.as_of(at)).collect(),

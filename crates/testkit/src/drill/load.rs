@@ -57,6 +57,7 @@ impl Actor<'_> {
                 actor.exchange(token).map(drop)
             }),
             62..72 => self.look_at_token(dice),
+            72..80 if self.party.uses_once => self.use_once(session, dice),
             _ => self.rotate(chain).map(drop),
         }
     }

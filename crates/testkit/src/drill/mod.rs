@@ -19,6 +19,7 @@ mod provider;
 mod relying_party;
 mod scene;
 mod tally;
+mod used_once;
 mod verify;
 mod wire;
 
@@ -37,5 +38,6 @@ pub use provider::{ADMIN_SECRET, COOKIE, Launch, Provider};
 pub use relying_party::RelyingPartyAtHand;
 pub use scene::{Arguments, Dice, unix_micros};
 pub use tally::Tally;
+pub use used_once::{LOST_USE, OnceKind, UsedOnce};
 pub use verify::Depth;
 pub use wire::{NoAnswer, Wire};

@@ -27,7 +27,7 @@ impl Depth {
     pub const ALL: Self = Self { youngest: usize::MAX, others: 0 };
 
     /// At most `number` entries, newest and older ones.
-    fn at_most(self, number: usize) -> Self {
+    pub(super) fn at_most(self, number: usize) -> Self {
         let youngest = self.youngest.min(number / 2);
         Self { youngest, others: if self.youngest > number { number / 2 } else { self.others } }
     }
@@ -37,7 +37,7 @@ impl Depth {
         self.youngest == usize::MAX
     }
 
-    fn choose(self, count: usize, dice: &mut Dice) -> Vec<usize> {
+    pub(super) fn choose(self, count: usize, dice: &mut Dice) -> Vec<usize> {
         let older = count.saturating_sub(self.youngest);
         let mut chosen: Vec<usize> =
             if older == 0 { Vec::new() } else { (0..self.others).map(|_| dice.below(older)).collect() };
@@ -53,6 +53,7 @@ impl Actor<'_> {
     pub(super) fn verify(&mut self, depth: Depth, dice: &mut Dice) -> Result<(), NoAnswer> {
         self.settle_attempts()?;
         self.verify_codes(depth, dice)?;
+        self.verify_used_once(depth, dice)?;
         self.verify_tokens(depth, dice)?;
         self.verify_chains(depth, dice)?;
         self.verify_sessions(depth, dice)?;

@@ -141,7 +141,11 @@ impl Cluster {
 
     /// Workers for a client of their own, and people who sign in.
     pub fn crew(&self, workers: usize, seed: u64) -> Crew {
-        let party = RelyingPartyAtHand::register_told(&self.wire(), &self.people).expect("an answer");
+        let register = match self.has_neighbour() {
+            true => RelyingPartyAtHand::register_plain,
+            false => RelyingPartyAtHand::register_told,
+        };
+        let party = register(&self.wire(), &self.people).expect("an answer");
         Crew::new(party, workers, seed).with_people(self.people.clone())
     }
 

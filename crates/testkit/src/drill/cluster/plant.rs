@@ -34,6 +34,13 @@ pub fn all_plants() -> Vec<Plant> {
             // The first byte of a stored code says whether it was used.
             each_key(cluster, "{*}c:*", |key| ["SETRANGE", key, "0", "F"].map(str::to_owned).to_vec())
         }),
+        plant("devices-redeemed-twice", &["device code that was used"], |cluster| {
+            // By which call a device's code was redeemed.
+            each_key(cluster, "{*}d:*", |key| ["HDEL", key, "t"].map(str::to_owned).to_vec())
+        }),
+        plant("proofs-used-twice", &["proof that was used"], |cluster| {
+            sql(cluster, "DELETE FROM assertion_marks")
+        }),
         plant("revocations-forgotten", &["revoked access token"], |cluster| {
             cluster.postgres.psql(DATABASE, "DELETE FROM tombstones");
             for kind in ["t", "g", "s"] {

@@ -8,7 +8,7 @@ mod mailed;
 mod second_factor;
 mod sign_in;
 mod verify;
-mod visit;
+pub(super) mod visit;
 
 use super::inbox::Inbox;
 use super::{Launch, unix_micros};

@@ -10,7 +10,7 @@ use crate::drill::{NoAnswer, Wire};
 
 /// A browser: its cookies. Each request is sent once, because what it does counts once.
 #[derive(Default)]
-pub(super) struct Visit {
+pub(in crate::drill) struct Visit {
     jar: BTreeMap<String, String>,
 }
 
@@ -30,7 +30,7 @@ impl Form {
 
 impl Visit {
     /// A browser with the cookies of a `Cookie` header.
-    pub(super) fn with_cookies(header: &str) -> Self {
+    pub(in crate::drill) fn with_cookies(header: &str) -> Self {
         let pairs = header.split("; ").filter_map(|pair| pair.split_once('='));
         Self { jar: pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect() }
     }
@@ -45,11 +45,11 @@ impl Visit {
         self.jar.get(name).cloned()
     }
 
-    pub(super) fn get(&mut self, wire: &Wire, path: &str) -> Result<Answer, NoAnswer> {
+    pub(in crate::drill) fn get(&mut self, wire: &Wire, path: &str) -> Result<Answer, NoAnswer> {
         self.send(wire, ("GET", path), &[], b"")
     }
 
-    pub(super) fn post(
+    pub(in crate::drill) fn post(
         &mut self,
         wire: &Wire,
         path: &str,

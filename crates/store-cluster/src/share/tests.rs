@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use symbolon_crypto::random::SeededRandom;
+use symbolon_protocol::authorization_details::AuthorizationDetails;
 use symbolon_protocol::client_authentication::AssertionUse;
 use symbolon_protocol::code::{AuthorizationCode, CodeGrant};
 use symbolon_protocol::device_authorization::DeviceAuthorization;
@@ -201,7 +202,12 @@ async fn a_client_that_asks_for_devices_without_end_keeps_no_other_out_whichever
     }
     let ask = async |node: usize, client: &str| {
         let (client, scope) = (ClientId::parse(client).unwrap(), Scope::parse("openid").unwrap());
-        let asked = DeviceAuthorization { client, scope, expires_at: place.now() + Duration::from_secs(600) };
+        let asked = DeviceAuthorization {
+            client,
+            scope,
+            authorization_details: AuthorizationDetails::NONE,
+            expires_at: place.now() + Duration::from_secs(600),
+        };
         nodes[node].keep_device_authorization(&issuer, asked, place.now(), &random).await
     };
     let mut taken = 0_usize;

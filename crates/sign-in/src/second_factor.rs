@@ -158,7 +158,7 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
         Some(credential) => {
             attempt.check_passkey(passkey_attempt::prove(call, &interaction, credential)).await?
         }
-        None => attempt.check(code).await?.map_err(Refused::from),
+        None => attempt.check_without_note(code).await?.map_err(Refused::from),
     };
     let remember = params.get("remember")? == Some("true");
     match proven {
@@ -166,13 +166,16 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
             Some(begun) => complete(call, interaction, begun, remember).await,
             None => resume_without_proof(call, interaction).await,
         },
-        Err(refused) => {
-            call.may_be_given_up();
-            match begun_by_first(&call.received, &interaction, (&attempt, &refused), code).await? {
-                Some(begun) => complete(call, interaction, begun, remember).await,
-                None => again(&context, &interaction, &asking, refused).await,
+        Err(refused) => match begun_by_first(&call.received, &interaction, (&attempt, &refused), code).await? {
+            Some(begun) => complete(call, interaction, begun, remember).await,
+            None => {
+                if refused.error == SecondFactorError::Wrong {
+                    attempt.note_wrong_code();
+                }
+                call.may_be_given_up();
+                again(&context, &interaction, &asking, refused).await
             }
-        }
+        },
     }
 }
 
@@ -195,7 +198,11 @@ async fn begun_by_first(
     // A session that began without a generator, before one was set up, is none that this form began.
     let has_both =
         |amr: &Amr| amr.contains(AuthenticationMethod::Otp) && amr.contains(AuthenticationMethod::Mfa);
-    Ok(begun.filter(|begun| has_both(&begun.session.amr)))
+    let begun = begun.filter(|begun| has_both(&begun.session.amr));
+    if begun.is_some() {
+        app.rate_limits.right_second_factor(&issuer.id, &attempt.first.user);
+    }
+    Ok(begun)
 }
 
 /// Goes on in a session that has begun. `remember`: whether the browser is to be remembered.

@@ -62,9 +62,29 @@ impl Attempt<'_> {
     /// # Errors
     /// [`Failure`]: the store is out of reach.
     pub(super) async fn check(&self, typed: &str) -> Result<Result<Proven, SecondFactorError>, Failure> {
-        let factor = use_code(self.context, &self.first.user, typed, self.client).await?;
+        let proven = self.check_without_note(typed).await?;
+        if proven == Err(SecondFactorError::Wrong) {
+            self.note_wrong_code();
+        }
+        Ok(proven)
+    }
+
+    /// The same, but a wrong code is not noted as a failed sign-in yet: perhaps its form was only sent twice.
+    ///
+    /// # Errors
+    /// [`Failure`]: the store is out of reach.
+    pub(super) async fn check_without_note(
+        &self,
+        typed: &str,
+    ) -> Result<Result<Proven, SecondFactorError>, Failure> {
+        let factor = try_code(self.context, &self.first.user, typed, self.client).await?;
         let now = self.context.app.now();
         Ok(factor.map(|factor| self.first.proven().and(factor, now)))
+    }
+
+    /// Notes a failed sign-in by a wrong code.
+    pub(super) fn note_wrong_code(&self) {
+        note_wrong_code(self.context, &self.first.user, self.client);
     }
 
     /// What is proven with a passkey of the same person. `proving`: verifies its answer; begun only if the attempt is not one too
@@ -190,11 +210,31 @@ pub(super) async fn again(
     second_factor_page::page(context, interaction, asking, (Some(error), unknown_passkey))
 }
 
-/// The factor that a code of a user proves. The code is used up.
+/// The factor that a code of a user proves. The code is used up; a wrong one is noted as a failed sign-in.
 ///
 /// # Errors
 /// [`Failure`]: the store is out of reach.
 pub(super) async fn use_code(
+    context: &Context,
+    user: &UserId,
+    typed: &str,
+    client: Option<&ClientId>,
+) -> Result<Result<Factor, SecondFactorError>, Failure> {
+    let factor = try_code(context, user, typed, client).await?;
+    if factor == Err(SecondFactorError::Wrong) {
+        note_wrong_code(context, user, client);
+    }
+    Ok(factor)
+}
+
+fn note_wrong_code(context: &Context, user: &UserId, client: Option<&ClientId>) {
+    let refusal = Refusal::about(Reason::SecondFactorWrong, Details::of_user(user));
+    let request = RefusedRequest::anonymous(refusal, client);
+    context.sign_in_failed(RefusedRequest { actor: Actor::User, ..request });
+}
+
+/// The factor that a code of a user proves. The code is used up.
+async fn try_code(
     context: &Context,
     user: &UserId,
     typed: &str,
@@ -224,9 +264,6 @@ pub(super) async fn use_code(
             AuthenticatorUpdate::UserUnknown => break,
         }
     }
-    let refusal = Refusal::about(Reason::SecondFactorWrong, Details::of_user(user));
-    let request = RefusedRequest::anonymous(refusal, client);
-    context.sign_in_failed(RefusedRequest { actor: Actor::User, ..request });
     Ok(Err(SecondFactorError::Wrong))
 }
 

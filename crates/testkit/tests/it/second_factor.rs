@@ -155,6 +155,10 @@ fn pressed_twice_the_second_form_leads_on_into_the_session_of_the_first() {
     let other = scene.server.browser();
     let page = after_password(&scene, &other);
     assert!(is_in(&press_twice(&other, &page)));
+    // Nobody failed to sign in.
+    scene.server.drain_audit();
+    let failed = scene.server.admin("GET", "/audit-logs?event=session.sign_in_failed", None).json();
+    assert_eq!(failed["audit_logs"], json!([]), "{failed}");
 }
 
 #[test]

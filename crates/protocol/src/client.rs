@@ -15,7 +15,7 @@ use crate::refusal::{Details, Reason};
 use crate::response_encryption::ResponseEncryption;
 use crate::response_type::ResponseType;
 use crate::scope::{OFFLINE_ACCESS, Scope};
-use crate::security_profile::SecurityProfile;
+use crate::security_profile::{self, SecurityProfile};
 use crate::settings::ClientOverrides;
 use crate::sign_in::acr::RequestedAcr;
 use crate::time::Timestamp;
@@ -425,7 +425,7 @@ impl Client {
     }
 
     /// Whether its authorization requests must be signed request objects: by its own word (RFC 9101 10.5), or by its profile
-    /// (FAPI 2.0 Message Signing 5.3.1).
+    /// (FAPI 2.0 Message Signing 5.3.1, FAPI 1.0 Advanced 5.2.2-1).
     pub fn requires_signed_requests(&self) -> bool {
         self.require_signed_request_object
             || self.settings.profile.is_some_and(SecurityProfile::signs_requests)
@@ -436,11 +436,11 @@ impl Client {
         self.userinfo_signed_response_alg.is_some() || self.userinfo_encryption.is_some()
     }
 
-    /// Whether its token requests must have a DPoP proof: by its own word (RFC 9449 5.2), or by its profile, unless its tokens
-    /// are bound to its certificate (FAPI 2.0 Security Profile 5.3.2.1).
+    /// Whether its token requests must have a DPoP proof: by its own word (RFC 9449 5.2), or by a profile of FAPI 2.0, unless its
+    /// tokens are bound to its certificate (FAPI 2.0 Security Profile 5.3.2.1).
     pub const fn requires_proof(&self) -> bool {
         self.dpop_bound_access_tokens
-            || (self.settings.profile.is_some() && !self.tls_client_certificate_bound_access_tokens)
+            || (security_profile::is_fapi2(self.settings.profile) && !self.tls_client_certificate_bound_access_tokens)
     }
 
     /// Whether it gets only tokens that are bound, to a key or to its certificate.

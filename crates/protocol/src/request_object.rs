@@ -90,7 +90,7 @@ fn verified(text: &str, client: &Client, keys: &[Jwk]) -> Result<Map<String, Val
             Reason::RequestObjectAlgorithmOther,
             "request is signed by an algorithm that is not allowed",
         );
-        let allowed = security_profile::algorithm_names();
+        let allowed = security_profile::algorithm_names(client.settings.profile);
         return Err(error.about(Details::of("alg").sent(header.alg.as_str()).expected(allowed)));
     }
     if client_key::verifying(keys, &token).is_none() {

@@ -15,7 +15,7 @@ use crate::dpop::DpopNonce;
 use crate::identity_provider::IdentityProvider;
 use crate::pkce::PkcePolicy;
 use crate::scope::Scope;
-use crate::security_profile::{LONGEST_CODE_LIFE, SecurityProfile};
+use crate::security_profile::{LONGEST_CODE_LIFE, SecurityProfile, is_fapi2};
 use crate::sign_in::acr::RequestedAcr;
 use crate::sign_in::method::{SignInMethods, SignInPage};
 use crate::sign_in::origin::AllowedOrigin;
@@ -526,15 +526,15 @@ impl IssuerSettings {
     pub fn pkce_for(&self, client: &ClientOverrides) -> PkcePolicy {
         match client.profile {
             // FAPI 2.0 Security Profile 5.3.2.2: PKCE is required of every client.
-            Some(_) => PkcePolicy::Required,
-            None => client.pkce.unwrap_or(self.pkce),
+            Some(profile) if profile.is_fapi2() => PkcePolicy::Required,
+            _ => client.pkce.unwrap_or(self.pkce),
         }
     }
 
     /// Whether the refresh tokens of a confidential client rotate. FAPI 2.0 Security Profile 5.3.2.1: they do not, because
     /// they are bound to the client already, and a client that loses the answer of a rotation loses the grant.
     pub fn rotates_for(&self, client: &ClientOverrides) -> bool {
-        client.profile.is_none() && client.refresh_token_rotation.unwrap_or(self.refresh_token_rotation)
+        !is_fapi2(client.profile) && client.refresh_token_rotation.unwrap_or(self.refresh_token_rotation)
     }
 
     /// Whether a client's DPoP proofs must carry a nonce of the server.
@@ -558,7 +558,7 @@ impl IssuerSettings {
         let code = pick(client.code_lifetime, self.lifetimes.code);
         Lifetimes {
             // FAPI 2.0 Security Profile 5.3.2.1: 60 seconds at most, also where the issuer says more.
-            code: if client.profile.is_some() { code.min(LONGEST_CODE_LIFE) } else { code },
+            code: if is_fapi2(client.profile) { code.min(LONGEST_CODE_LIFE) } else { code },
             access_token: pick(client.access_token_lifetime, self.lifetimes.access_token),
             id_token: pick(client.id_token_lifetime, self.lifetimes.id_token),
             refresh_token_idle: pick(client.refresh_token_idle_lifetime, self.lifetimes.refresh_token_idle),
@@ -576,7 +576,7 @@ impl ClientOverrides {
     /// Whether the audience of the client's assertions must be the issuer; `of_issuer` is the issuer's setting. FAPI 2.0
     /// Security Profile 5.3.2.1 demands it.
     pub fn requires_issuer_audience(&self, of_issuer: bool) -> bool {
-        self.profile.is_some() || self.audience_is_issuer.unwrap_or(of_issuer)
+        is_fapi2(self.profile) || self.audience_is_issuer.unwrap_or(of_issuer)
     }
 }
 

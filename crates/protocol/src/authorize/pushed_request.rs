@@ -11,7 +11,9 @@ use crate::dpop;
 use crate::error::{ErrorCode, OAuthError};
 use crate::id::ClientId;
 use crate::params::Params;
+use crate::pkce::Unprotected;
 use crate::refusal::{Details, Reason};
+use crate::security_profile;
 use crate::settings::IssuerSettings;
 
 /// How long a pushed request may be used (RFC 9126 2.2: usually between 5 and 600 seconds). The client sends the person on at
@@ -98,10 +100,12 @@ pub fn accepted(
         return Err(error.about(Details::of("client_id").client(&client.client_id)));
     }
     // RFC 9126 2.4 would let a server take any redirect URI of a client that authenticates: here it is a registered one.
-    if let Err(rejection) = AuthorizationRequest::check(params, client, (issuer, settings)) {
-        return Err(match rejection {
-            Rejection::Page(error) | Rejection::Redirect(_, error) => error,
-        });
+    let request = match AuthorizationRequest::check(params, client, (issuer, settings)) {
+        Ok(request) => request,
+        Err(Rejection::Page(error) | Rejection::Redirect(_, error)) => return Err(error),
+    };
+    if request.code_challenge.is_none() && security_profile::pushes_with_challenge(client) {
+        return Err(Unprotected::NoChallenge.into());
     }
     let mut form = form_urlencoded::Serializer::new(String::with_capacity(512));
     form.extend_pairs(params.iter().filter(|(name, _)| !OF_CLIENT.contains(name)));
@@ -144,7 +148,7 @@ pub fn answer(id: &PushedRequestId) -> Vec<u8> {
 pub const fn is_required(client: &Client, settings: &IssuerSettings) -> bool {
     client.require_pushed_authorization_requests
         || settings.require_pushed_authorization_requests
-        || client.settings.profile.is_some()
+        || security_profile::is_fapi2(client.settings.profile)
 }
 
 /// The error for a request that had to be pushed, and was not (RFC 9126 4).

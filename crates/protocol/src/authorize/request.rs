@@ -17,6 +17,7 @@ use crate::redirect_uri;
 use crate::refusal::{self, Details, Reason};
 use crate::response_type::ResponseType;
 use crate::scope::{self, OPENID, Scope};
+use crate::security_profile::{self, Asked};
 use crate::settings::IssuerSettings;
 use crate::sign_in::acr::RequestedAcr;
 use crate::token::resource;
@@ -243,7 +244,7 @@ impl<'p> AuthorizationRequest<'p> {
         client: &Client,
         settings: &IssuerSettings,
     ) -> Result<Self, OAuthError> {
-        response_mode(sent, return_to.redirect_uri)?;
+        let response_mode = response_mode(sent, return_to.redirect_uri)?;
         no_request_object(sent)?;
         let response_type = response_type(sent)?;
         may_request(client, response_type)?;
@@ -259,10 +260,12 @@ impl<'p> AuthorizationRequest<'p> {
         if response_type.has_id_token() {
             id_token_can_be_issued(&scope, nonce)?;
         }
+        let (has_openid, state) = (scope.contains(OPENID), return_to.state);
+        security_profile::check_request(client, Asked { response_type, response_mode, has_openid, nonce, state })?;
         let code_challenge =
             pkce::challenge(sent.code_challenge.value(), sent.code_challenge_method.value())?;
         // OpenID Connect Core 3.1.2.1: only a request with the scope `openid` gets an ID token, and so the nonce back.
-        let compared = nonce.filter(|_| scope.contains(OPENID));
+        let compared = nonce.filter(|_| has_openid);
         let acr_of_claims = claims.as_ref().and_then(|claims| claims.acr);
         let acr = acr_of_claims.unwrap_or_else(|| requested_acr(sent, client));
         let acr_is_essential = claims.as_ref().is_some_and(|claims| claims.acr_is_essential);

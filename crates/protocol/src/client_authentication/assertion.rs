@@ -154,7 +154,7 @@ pub(super) fn check_algorithm(client: &Client, header: &Header) -> Result<(), Au
         Some(only) => details.registered([only.as_str()]),
         // FAPI 2.0 Security Profile 5.4.
         None if !security_profile::allows(client.settings.profile, alg) => {
-            details.expected(security_profile::algorithm_names())
+            details.expected(security_profile::algorithm_names(client.settings.profile))
         }
         None => return Ok(()),
     };
@@ -171,7 +171,7 @@ fn check_audience(aud: &Audience, client: &Client, expected: &Expectation<'_>) -
     };
     // FAPI 2.0 Security Profile 5.3.2.1: as a string, and not as an array, even of one.
     let is_array = matches!(aud, Audience::Many(_));
-    if client.settings.profile.is_some() && is_array {
+    if security_profile::is_fapi2(client.settings.profile) && is_array {
         let description = "the assertion's aud must be this issuer as a text, not as an array";
         return require(false, Reason::AssertionAudienceWrong, description)
             .map_err(|error| wrong(&[expected.issuer], error));

@@ -110,7 +110,7 @@ impl Proof {
         if !security_profile::allows(expected.profile, algorithm) {
             let details = Details::of("alg").sent(algorithm.as_str());
             return Err(malformed("the DPoP proof is signed by an algorithm that the client may not use")
-                .about(details.expected(security_profile::algorithm_names())));
+                .about(details.expected(security_profile::algorithm_names(expected.profile))));
         }
         let key = key(&token)?;
         // Item 6.

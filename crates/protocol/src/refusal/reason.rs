@@ -217,8 +217,8 @@ reasons! {
             "`state` has more than 4 KiB as an address has it."
             "Keep what `state` stands for at the client, and send a short key to it.";
         ResponseModeUnsupported "response_mode_unsupported"
-            "`response_mode` is none of `query`, `fragment`, `form_post`, the same with `.jwt`, and `jwt`."
-            "Send one of them, or leave it out.";
+            "`response_mode` is none of `query`, `fragment`, `form_post`, the same with `.jwt`, and `jwt`; or the client has the profile `fapi1_advanced`, and asks for a code in an answer that is not signed."
+            "Send one of them, or leave it out; under that profile send `jwt`, or `response_type=code id_token`.";
         ResponseModeShowsTokens "response_mode_shows_tokens"
             "`response_mode=query` or `query.jwt` was asked for together with a `response_type` that returns tokens, which must not stand in a query."
             "Leave `response_mode` out, or send `fragment` or `form_post`.";
@@ -247,7 +247,7 @@ reasons! {
             "The client is not registered for this `response_type`: `code` needs the grant type `authorization_code`, and every other type must be named."
             "Send `response_type=code`, or add the type to the client's `response_types`, and what it needs to its `grant_types`.";
         NonceMissing "nonce_missing"
-            "`response_type` has `id_token`, and the request has no `nonce`."
+            "`response_type` has `id_token`, or the client has the profile `fapi1_advanced`, and the request has no `nonce`."
             "Send a new random `nonce` with each request, and compare it with that of the ID token.";
         ScopeLacksOpenid "scope_lacks_openid"
             "`response_type` has `id_token`, and `openid` is not among the scopes."

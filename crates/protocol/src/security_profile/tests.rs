@@ -156,6 +156,9 @@ fn each_rule_holds_whatever_issuer_and_client_say() {
     assert_eq!(rules(None), ([false; 6], 600, false));
     assert_eq!(rules(Some(SecurityProfile::Fapi2Security)), ([true; 6], 60, false));
     assert_eq!(rules(Some(SecurityProfile::Fapi2MessageSigning)), ([true; 6], 60, true));
+    // Whether its tokens are bound stands in its own metadata.
+    let of_fapi_1 = [false, false, false, false, false, true];
+    assert_eq!(rules(Some(SecurityProfile::Fapi1Advanced)), (of_fapi_1, 600, true));
     let short = ClientOverrides { code_lifetime: Some(20), ..client(Some(PROFILES[0])).settings };
     assert_eq!(settings.lifetimes_for(&short).code.as_secs(), 20, "a shorter life stays");
     assert!(PROFILES.into_iter().all(|own| ALGORITHMS.into_iter().all(|alg| allows(Some(own), alg))));
@@ -187,5 +190,72 @@ fn a_certificate_may_stand_in_for_assertions_and_for_dpop() {
         assert!(client.requires_proof(), "tokens are bound by DPoP where nothing else is said");
         let client = create(metadata(profile, &bound)).unwrap_or_else(|error| panic!("{error}"));
         assert!(client.requires_bound_tokens() && !client.requires_proof());
+    }
+}
+
+/// Metadata that keeps to FAPI 1.0 Advanced, with members changed.
+fn of_fapi_1(changes: &Value) -> Metadata {
+    let mut all = metadata(
+        SecurityProfile::Fapi1Advanced,
+        &json!({
+            "tls_client_certificate_bound_access_tokens": true, "response_types": ["code", "code id_token"],
+            "grant_types": ["authorization_code", "refresh_token", "implicit"],
+        }),
+    );
+    all.extend(object(changes.clone()));
+    all
+}
+
+#[test]
+fn fapi_1_has_rules_of_its_own() {
+    for good in [
+        json!({}),
+        // Unlike under FAPI 2.0.
+        json!({ "require_pushed_authorization_requests": false, "dpop_bound_access_tokens": false }),
+        json!({ "audience_is_issuer": false, "code_lifetime": 300, "refresh_token_rotation": true, "pkce": "or_nonce" }),
+        json!({ "token_endpoint_auth_method": "tls_client_auth", "tls_client_auth_san_dns": "bank.example", "jwks": null }),
+    ] {
+        let client = create(of_fapi_1(&good)).unwrap_or_else(|error| panic!("{good}: {error}"));
+        assert!(client.requires_signed_requests() && client.requires_bound_tokens() && !client.requires_proof());
+    }
+    for (member, bad) in [
+        ("token_endpoint_auth_method", json!({ "token_endpoint_auth_method": "client_secret_basic" })),
+        ("response_types", json!({ "response_types": ["code id_token token"] })),
+        ("redirect_uris", json!({ "redirect_uris": ["http://127.0.0.1/cb"] })),
+        ("require_signed_request_object", json!({ "require_signed_request_object": false })),
+        (
+            "tls_client_certificate_bound_access_tokens",
+            json!({ "tls_client_certificate_bound_access_tokens": false }),
+        ),
+        ("id_token_signed_response_alg", json!({ "id_token_signed_response_alg": "EdDSA" })),
+        ("request_object_signing_alg", json!({ "request_object_signing_alg": "EdDSA" })),
+    ] {
+        let error = create(of_fapi_1(&bad)).err().unwrap_or_else(|| panic!("{bad}"));
+        assert!(error.description.starts_with(&format!("{member} must")), "{error}");
+    }
+}
+
+#[test]
+fn fapi_1_takes_codes_in_signed_answers_or_with_an_id_token() {
+    let check = |profile, response_type, response_mode, (has_openid, nonce, state)| {
+        check_request(&client(profile), Asked { response_type, response_mode, has_openid, nonce, state })
+            .map_err(|error| error.description)
+    };
+    let fapi_1 = Some(SecurityProfile::Fapi1Advanced);
+    let (code, hybrid) = (ResponseType::Code, ResponseType::CodeIdToken);
+    let (query, jwt, fragment) = (ResponseMode::Query, ResponseMode::QueryJwt, ResponseMode::Fragment);
+    let sent = (true, Some("n"), None);
+    for (response_type, response_mode) in [(code, jwt), (hybrid, fragment)] {
+        assert!(check(fapi_1, response_type, response_mode, sent).is_ok());
+        let error = check(fapi_1, response_type, response_mode, (true, None, Some("s"))).unwrap_err();
+        assert!(error.starts_with("nonce is required"), "{error}");
+        let error = check(fapi_1, response_type, response_mode, (false, Some("n"), None)).unwrap_err();
+        assert!(error.starts_with("state is required"), "{error}");
+        assert!(check(fapi_1, response_type, response_mode, (false, None, Some("s"))).is_ok());
+    }
+    let error = check(fapi_1, code, query, sent).unwrap_err();
+    assert!(error.starts_with("response_type=code needs response_mode=jwt"), "{error}");
+    for profile in [None, Some(PROFILES[0]), Some(PROFILES[1])] {
+        assert!(check(profile, code, query, (true, None, None)).is_ok());
     }
 }

@@ -1,4 +1,4 @@
-//! Clients that keep to a profile of FAPI 2.0.
+//! Clients that keep to a profile of FAPI 2.0, or to FAPI 1.0 Advanced.
 
 use std::time::Duration;
 
@@ -28,15 +28,20 @@ fn new_id() -> String {
 
 impl<'a> Bank<'a> {
     fn register(server: &'a TestServer, profile: &str) -> Self {
+        Self::register_with(server, profile, &json!({}))
+    }
+
+    fn register_with(server: &'a TestServer, profile: &str, more: &Value) -> Self {
         let (key, weak) = (Signing::generate(Algorithm::Es256), Signing::generate(Algorithm::Rs256));
         let keys = [&key, &weak].map(|own| own.jwks()["keys"][0].clone());
-        let rp = RelyingParty::register(
-            server,
-            json!({
-                "token_endpoint_auth_method": "private_key_jwt", "jwks": { "keys": keys },
-                "id_token_signed_response_alg": "ES256", "settings": { "profile": profile },
-            }),
-        );
+        let mut metadata = json!({
+            "token_endpoint_auth_method": "private_key_jwt", "jwks": { "keys": keys },
+            "id_token_signed_response_alg": "ES256", "settings": { "profile": profile },
+        });
+        for (name, value) in more.as_object().into_iter().flatten() {
+            metadata[name] = value.clone();
+        }
+        let rp = RelyingParty::register(server, metadata);
         Self { server, rp, key, weak, holder: Signing::generate(Algorithm::Es256) }
     }
 
@@ -235,4 +240,31 @@ fn messages_are_signed_at_a_client_of_message_signing() {
     let told = bank.post_with("/introspect", &form, &[("accept", INTROSPECTION)], &bank.assertion());
     assert_eq!((told.status, told.header("content-type")), (200, Some(INTROSPECTION)), "{told:?}");
     assert_eq!(algorithm(&told.body), "ES256");
+}
+
+/// What the conformance suite found open while a client of FAPI 1.0 could not say so.
+#[test]
+fn fapi_1_pushes_with_pkce_and_gets_codes_in_signed_answers_alone() {
+    let server = TestServer::start();
+    let bound = json!({ "tls_client_certificate_bound_access_tokens": true });
+    let bank = Bank::register_with(&server, "fapi1_advanced", &bound);
+    let (_, browser) = server.signed_in("a@example.com");
+    let request = bank.rp.authorization_request().with("response_mode", "jwt");
+    let answer = bank.authorize(&browser, &bank.push(&bank.signed(&bank.key, &request)));
+    assert!(answer.redirected("response").is_some() && answer.redirected("code").is_none(), "{answer:?}");
+    let without_pkce = request.clone().without("code_challenge").without("code_challenge_method");
+    for (refused, code) in [
+        // FAPI 1.0 Advanced 5.2.2-18.
+        (without_pkce, "invalid_request"),
+        // FAPI 1.0 Baseline 5.2.2.2.
+        (request.clone().without("nonce"), "invalid_request"),
+        // FAPI 1.0 Advanced 5.2.2-2.
+        (request.clone().without("response_mode"), "invalid_request"),
+        (request.clone().with("response_mode", "query"), "invalid_request"),
+    ] {
+        let pushed = bank.push(&bank.signed(&bank.key, &refused));
+        assert_eq!(told(&pushed), (400, code.to_owned()), "{refused:?}");
+    }
+    // FAPI 1.0 Advanced 5.2.2-1.
+    assert_eq!(told(&bank.push(&request)), (400, "invalid_request".to_owned()));
 }

@@ -135,7 +135,7 @@ pub(super) fn arguments(command: Command) -> Command {
     let profile = Arg::new(PROFILE)
         .long(PROFILE)
         .value_name("PROFILE")
-        .help("Has it keep to FAPI 2.0: fapi2_security or fapi2_message_signing");
+        .help("Has it keep to FAPI: fapi2_security, fapi2_message_signing or fapi1_advanced");
     command.arg(profile).arg(assignment::argument())
 }
 

@@ -1,5 +1,6 @@
 // OpenID Connect Session Management 1.0 section 3.2: an application posts "client_id session_state" to this page in its
 // frame, and is told whether the browser's state is still the one that the session_state was made of.
+// Written for old engines too: without async functions and without spread.
 const cookie = document.getElementById("check-session").dataset.cookie;
 
 const browserState = () => {
@@ -7,20 +8,39 @@ const browserState = () => {
   return pair === undefined ? "" : pair.slice(cookie.length + 1);
 };
 
-const base64url = (bytes) =>
-  btoa(String.fromCharCode(...new Uint8Array(bytes))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-
-const answer = async ({ data, origin }) => {
-  const [, client, digest, salt] = (typeof data === "string" && data.match(/^(.+) ([\w-]+)\.([\w-]+)$/)) || [];
-  // Browsers offer digests to pages of secure origins alone.
-  if (salt === undefined || !crypto.subtle) return "error";
-  const text = [client, origin, browserState(), salt].join(" ");
-  const found = base64url(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
-  return found === digest ? "unchanged" : "changed";
+const base64url = (bytes) => {
+  const text = Array.from(new Uint8Array(bytes), (byte) => String.fromCharCode(byte)).join("");
+  return btoa(text).replace(/\+/g, "-").replace(/\//g, "_").replace(/=/g, "");
 };
 
-addEventListener("message", async (event) => {
+// Rejects where the browser has no digests, or offers them to pages of secure origins alone.
+const compare = (client, origin, digest, salt) =>
+  Promise.resolve()
+    .then(() => crypto.subtle.digest("SHA-256", new TextEncoder().encode([client, origin, browserState(), salt].join(" "))))
+    .then((bytes) => (base64url(bytes) === digest ? "unchanged" : "changed"));
+
+// The provider compares as well, at the price of a request.
+const ask = (client, origin, state) =>
+  new Promise((resolve, reject) => {
+    const query = { client_id: client, origin, session_state: state };
+    const pairs = Object.keys(query).map((name) => `${name}=${encodeURIComponent(query[name])}`);
+    const request = new XMLHttpRequest();
+    request.onload = () => (request.status === 200 ? resolve(JSON.parse(request.responseText).state) : reject());
+    request.onerror = reject;
+    request.open("GET", `${location.pathname}?${pairs.join("&")}`);
+    request.send();
+  });
+
+const answer = (event) => {
+  const found = typeof event.data === "string" ? event.data.match(/^(.+) (([\w-]+)\.([\w-]+))$/) : null;
+  if (found === null) return Promise.resolve("error");
+  return compare(found[1], event.origin, found[3], found[4]).catch(() => ask(found[1], event.origin, found[2]));
+};
+
+addEventListener("message", (event) => {
   // A page without an origin cannot be answered, and this page's own messages are no questions.
   if (event.source === null || event.source === window || event.origin === "null") return;
-  event.source.postMessage(await answer(event).catch(() => "error"), event.origin);
+  answer(event)
+    .catch(() => "error")
+    .then((text) => event.source.postMessage(text, event.origin));
 });

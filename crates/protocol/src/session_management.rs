@@ -62,6 +62,14 @@ impl SessionState {
     }
 }
 
+/// Whether a `session_state` is that of a client's page of this origin in a browser of this state: what `check-session.js` computes, for
+/// browsers in which it cannot (section 3.2).
+pub fn is_unchanged(session_state: &str, (client, origin): (&str, &str), browser_state: &str) -> bool {
+    session_state.split_once('.').is_some_and(|(_, salt)| {
+        SessionState::salted(client, origin, browser_state, salt).as_str() == session_state
+    })
+}
+
 /// What stands in place of a `sid` where accounts are signed in and none is in use.
 const NONE_IN_USE: &str = "none";
 /// The longest mark behind a `sid`, in characters: a longer one is not ours.
@@ -183,6 +191,10 @@ mod tests {
         let state = SessionState::salted("rp", "https://rp.example", "s1", "salt");
         let expected = encoding::encode(&digest::sha256(&[b"rp https://rp.example s1 salt"]));
         assert_eq!(state.as_str(), format!("{expected}.salt"));
+        let unchanged = |client, origin, sid| is_unchanged(state.as_str(), (client, origin), sid);
+        assert!(unchanged("rp", "https://rp.example", "s1") && !unchanged("rp", "https://rp.example", "s2"));
+        assert!(!unchanged("rp", "https://evil.example", "s1") && !unchanged("rp2", "https://rp.example", "s1"));
+        assert!(!is_unchanged("no-salt", ("rp", "https://rp.example"), "s1"));
     }
 
     #[test]

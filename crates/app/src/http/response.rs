@@ -63,7 +63,7 @@ pub struct Policy<'a> {
     /// redirect after a form, also to those that the client makes, which are not known here. So such a page has no
     /// `form-action`.
     pub leads_to_client: bool,
-    /// Origins that the page's script may call.
+    /// Origins that the page's script may call, `'self'` among them if it may call its own.
     pub connect: Vec<&'a str>,
     /// Origins that the page may embed in frames, `'self'` among them if it may embed its own.
     pub frame: Vec<&'a str>,
@@ -101,7 +101,7 @@ impl Policy<'_> {
             policy.push_str("; form-action 'self'");
         }
         if !self.connect.is_empty() {
-            policy.push_str(&format!("; connect-src 'self'{}", sources(&self.connect)));
+            policy.push_str(&format!("; connect-src{}", sources(&self.connect)));
         }
         if !self.frame.is_empty() {
             policy.push_str(&format!("; frame-src{}", sources(&self.frame)));

@@ -48,6 +48,17 @@ fn an_application_sees_that_the_person_is_signed_in_as_before() {
     assert!(is_unchanged(&rp.client_id, "https://rp.example", &browser, &state));
     assert!(!is_unchanged(&rp.client_id, "https://evil.example", &browser, &state));
     assert!(!is_unchanged("another", "https://rp.example", &browser, &state));
+    // The script asks the provider where the browser has no digests.
+    let asked = |browser: &Browser, origin: &str| {
+        let query = format!("client_id={}&origin={origin}&session_state={state}", rp.client_id);
+        let answer = browser.get(&format!("/check-session?{query}"));
+        assert_eq!((answer.status, answer.header("cache-control")), (200, Some("no-store")), "{answer:?}");
+        answer.json()["state"].clone()
+    };
+    assert_eq!(asked(&browser, "https://rp.example"), "unchanged");
+    assert_eq!(asked(&browser, "https://evil.example"), "changed");
+    assert_eq!(asked(&server.browser(), "https://rp.example"), "changed");
+    assert_eq!(browser.get(&format!("/check-session?session_state={state}")).status, 400);
     // It stands last, after what every client knows.
     let location = answer.location();
     assert!(location.find("iss=").unwrap() < location.find("session_state=").unwrap(), "{location}");

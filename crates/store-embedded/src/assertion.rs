@@ -158,6 +158,7 @@ impl Assertions for EmbeddedStore {
         expires_at: Timestamp,
     ) -> Result<Outcome<Use>, StoreError> {
         self.check_not_frozen()?;
+        let begun = self.proofs.begun()?;
         let share = self.figures.assertion_room().share_of(issuer.as_str());
         let used = self.assertions.with(Self::assertion_route(&mark), |shard| {
             if shard.used.contains_key(&mark) {
@@ -170,6 +171,6 @@ impl Assertions for EmbeddedStore {
             shard.used.insert(mark, Mark { end: expires_at, commit, share, is_written: false });
             Ok(Use::First)
         })?;
-        Ok(self.outcome(used, self.proofs.begun()))
+        Ok(self.outcome(used, begun))
     }
 }

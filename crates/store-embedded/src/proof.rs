@@ -42,8 +42,9 @@ impl Proofs {
     }
 
     /// The commit on which every use of a proof rests: before it is durable, a crash would leave the note of a clean end.
-    pub(crate) fn begun(&self) -> CommitNumber {
-        self.begun.get().map_or(CommitNumber::LOADED, |begun| begun.commit)
+    pub(crate) fn begun(&self) -> Result<CommitNumber, StoreError> {
+        let unread = || StoreError::Unavailable("the journal is being read".into());
+        self.begun.get().map(|begun| begun.commit).ok_or_else(unread)
     }
 
     pub(crate) fn forgets_until(&self) -> Option<Timestamp> {

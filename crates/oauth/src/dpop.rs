@@ -70,8 +70,8 @@ fn failed(context: &Context, error: OAuthError, at_resource: bool, now: Timestam
 }
 
 /// Marks a proof as used (RFC 9449 11.1); returns whether it was not before. Call it once the request has proven that it is
-/// a client's or a token holder's: each mark takes room (`docs/decisions/076-proofs-leave-durable-marks.md`). So marks count for the client like those of its assertions, and leave half of
-/// the room to assertions and to people who sign in.
+/// a client's or a token holder's: each mark takes room (`docs/decisions/076-proofs-leave-durable-marks.md`). So marks count for
+/// the client like those of its assertions, and leave half of the room to assertions and to people who sign in.
 ///
 /// # Errors
 /// [`Failure`]: the store is out of reach, or has no room for marks; the client has used too many.

@@ -12,7 +12,7 @@ use symbolon_store::{Outcome, StoreError};
 
 use crate::EmbeddedStore;
 use crate::email_code;
-use crate::journal::{CommitNumber, Op, Table, split_value};
+use crate::journal::{CommitNumber, Journal, Op, Table, split_value};
 use crate::room::{ASSERTION_MARK, share_of_record};
 use crate::sharded::{Key, KeyMap, slot_of_key};
 
@@ -137,7 +137,8 @@ impl Assertions for EmbeddedStore {
         }
         let (key, expires_at) = (assertion_key(assertion), assertion.expires_at);
         let share = self.figures.assertion_room().share_of(issuer.as_str());
-        let (mark, commit) = self.assertions.with(Self::assertion_route(&key), |shard| {
+        let route = Self::assertion_route(&key);
+        let (mark, commit) = self.assertions.with(route, |shard| -> Result<_, StoreError> {
             if let Some(mark) = shard.used.get(&key) {
                 return Ok((Use::Replayed, mark.commit));
             }
@@ -160,7 +161,8 @@ impl Assertions for EmbeddedStore {
         self.check_not_frozen()?;
         let begun = self.proofs.begun()?;
         let share = self.figures.assertion_room().share_of(issuer.as_str());
-        let used = self.assertions.with(Self::assertion_route(&mark), |shard| {
+        let route = Self::assertion_route(&mark);
+        let used = self.assertions.with(route, |shard| -> Result<_, StoreError> {
             if shard.used.contains_key(&mark) {
                 return Ok(Use::Replayed);
             }

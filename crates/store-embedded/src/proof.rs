@@ -28,7 +28,7 @@ pub(crate) struct Proofs {
 
 struct Begun {
     forgets_until: Option<Timestamp>,
-    /// The commit that took the note away.
+    /// The commit from which on the next start sees no note, and no new store.
     commit: CommitNumber,
 }
 
@@ -55,15 +55,15 @@ impl Proofs {
 impl EmbeddedStore {
     /// Takes the note away. `now`: the moment up to which proofs are forgotten if there is none; `None` at the first start of all.
     pub(crate) fn begin_proofs(&self, now: Option<Timestamp>) -> Result<(), StoreError> {
-        let forgets_until = match self.journal.get(Table::Meta, KEY).map_err(failed)? {
-            None => now,
+        let (forgets_until, commit) = match self.journal.get(Table::Meta, KEY).map_err(failed)? {
+            // What was appended at the first start tells the next one that it is not the first.
+            None => (now, self.journal.youngest()),
             Some(note) => {
                 let (_, record) = split_value(&note)
                     .ok_or_else(|| StoreError::Failed("the note about proofs is cut short".into()))?;
-                decode(record)?
+                (decode(record)?, self.journal.append([Op::remove(Table::Meta, KEY)]))
             }
         };
-        let commit = self.journal.append([Op::remove(Table::Meta, KEY)]);
         self.proofs.begun.get_or_init(|| Begun { forgets_until, commit });
         Ok(())
     }

@@ -39,7 +39,7 @@ impl Nonces<'_> {
 
     fn of_window(self, window: u64) -> SmolStr {
         let since = self.since.map(|since| since.millis().to_be_bytes());
-        let since = since.as_ref().map_or(&[][..], |since| since.as_slice());
+        let since = since.as_ref().map(|since| since.as_slice()).unwrap_or_default();
         let tag = self.key.sign(&[b"dpop nonce", &[0], &window.to_be_bytes(), since]);
         SmolStr::new(encoding::encode(tag.first_chunk::<16>().unwrap_or(&[0; 16])))
     }

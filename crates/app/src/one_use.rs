@@ -1,5 +1,4 @@
-//! Marks of what may happen once: in a sign-in a try of a code, the use of a code or of a challenge; and the use of a DPoP
-//! proof.
+//! Marks of what may happen once in a sign-in: a try of a code, the use of a code or of a challenge.
 //!
 //! They are durable, and every node sees them at once. A mark is kept like the mark of a used client assertion, under a
 //! name that no client can have. What sets marks must bound how many it sets: each needs room until 15 minutes after its

@@ -39,10 +39,11 @@ pub(super) async fn push(call: &mut Call) -> Result<Response, Failure> {
     // RFC 9126 3: what a request object has is the request, and of the form only what authenticates the client counts.
     let published = client_keys::of_request(context, &client, &form).await?;
     let keys = client.verifying_keys(published.as_deref());
-    let signed = request_object::parameters(&form, &client, keys, &issuer.url, now)?;
-    let signed = signed.as_deref().map(|signed| Params::parse(signed.as_bytes())).transpose()?;
-    let request =
-        pushed_request::accepted(signed.as_ref().unwrap_or(&form), &client, (&issuer.url, &settings))?;
+    let object = request_object::parameters(&form, &client, keys, &issuer.url, now)?;
+    let signed = object.as_deref().map(|object| Params::parse(object.as_bytes())).transpose()?;
+    let encoded = object.as_deref().map_or(received.encoded(), str::as_bytes);
+    let asked = (signed.as_ref().unwrap_or(&form), encoded);
+    let request = pushed_request::accepted(asked, &client, (&issuer.url, &settings))?;
     let request = match dpop::is_sent(&received.headers) {
         false => request,
         true => {
@@ -55,7 +56,7 @@ pub(super) async fn push(call: &mut Call) -> Result<Response, Failure> {
             pushed_request::bind(request, &proof.thumbprint)?
         }
     };
-    let request = request.into_bytes().into_boxed_slice();
+    let request = request.into_boxed_slice();
     let end = now + LIFETIME;
     let by = PushedBy { client: &client.client_id, is_stranger };
     let id = app.store.keep_pushed_request(&issuer.id, by, request, end, &*app.random).await?;

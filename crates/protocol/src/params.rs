@@ -62,7 +62,8 @@ impl<'a> Params<'a> {
             else {
                 continue;
             };
-            list.push((decode(name).ok_or(NOT_FORM)?, decode(value).ok_or(NOT_FORM)?));
+            let (Some(name), Some(value)) = (decode(name), decode(value)) else { return Err(NOT_FORM) };
+            list.push((name, value));
         }
         Ok(Self { list })
     }

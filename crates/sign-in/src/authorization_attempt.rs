@@ -55,6 +55,11 @@ pub(super) fn note_refused(context: &Context, mut error: OAuthError, client: &Cl
     context.refused(RefusedRequest { told, ..RefusedRequest::anonymous(refusal, client) });
 }
 
+/// Whether a request is of this client.
+fn is_named(params: &Params<'_>, client: &Client) -> bool {
+    matches!(params.get("client_id"), Ok(Some(id)) if id == client.client_id.as_str())
+}
+
 /// One evaluation of an authorization request: the first, or one after the person signed in or consented.
 pub(super) struct AuthorizationAttempt<'a> {
     pub(super) context: &'a Context,
@@ -78,7 +83,8 @@ struct LoadedRequest<'a> {
 
 impl AuthorizationAttempt<'_> {
     /// Answers the request by a redirect with a code or an error, or returns the page that it needs. `is_direct`: whether the
-    /// parameters are those of the HTTP request, which may name a pushed request, or have to.
+    /// parameters are those of the HTTP request, which may name a pushed request, or have to. `asking` becomes the client; if it
+    /// was that of the parameters before, it is not looked for again.
     pub(super) async fn run(
         &self,
         encoded: &[u8],
@@ -88,7 +94,10 @@ impl AuthorizationAttempt<'_> {
     ) -> Result<NextStep, Failure> {
         let Context { app, issuer, .. } = self.context;
         let params = Params::parse(encoded)?;
-        let client = client_of(self.context, &params).await?;
+        let client = match asking.take().filter(|known| !is_direct && is_named(&params, known)) {
+            Some(known) => known,
+            None => client_of(self.context, &params).await?,
+        };
         *asking = Some(Arc::clone(&client));
         let is_elsewhere = |name: &str| name == "request" || name == "request_uri";
         if is_direct

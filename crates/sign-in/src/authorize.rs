@@ -39,16 +39,16 @@ pub(super) async fn authorize(call: &mut Call) -> Result<Response, Failure> {
     match attempt.run(received.encoded(), true, client, durable).await? {
         NextStep::Answer(response) => Ok(response),
         // Boxed, because all else is rare and its futures are large: the future of a silent request stays small.
-        next => Box::pin(go_on(call, next)).await,
+        next => Box::pin(go_on(call, next, attempt.session)).await,
     }
 }
 
-/// What follows where a request is not answered at once.
-async fn go_on(call: &mut Call, next: NextStep) -> Result<Response, Failure> {
+/// What follows where a request is not answered at once. `session`: the browser's present session.
+async fn go_on(call: &mut Call, next: NextStep, session: Option<SessionId>) -> Result<Response, Failure> {
     match next {
         NextStep::Sign(answer) => sign(call, answer).await,
-        NextStep::Pushed(id) => pushed(call, id).await,
-        NextStep::Signed(request) => carried(call, request).await,
+        NextStep::Pushed(id) => pushed(call, id, session).await,
+        NextStep::Signed(request) => carried(call, request, session).await,
         next => begin(call, None, next).await,
     }
 }
@@ -57,7 +57,11 @@ async fn go_on(call: &mut Call, next: NextStep) -> Result<Response, Failure> {
 ///
 /// # Errors
 /// As [`authorize`], and `invalid_request_uri` if this client has pushed no such request, or it was used or has ended.
-async fn pushed(call: &mut Call, id: PushedRequestId) -> Result<Response, Failure> {
+async fn pushed(
+    call: &mut Call,
+    id: PushedRequestId,
+    session: Option<SessionId>,
+) -> Result<Response, Failure> {
     let Call { context, client, .. } = call;
     let (app, issuer) = (&context.app, &context.issuer);
     let Some(by) = client.clone() else {
@@ -66,14 +70,17 @@ async fn pushed(call: &mut Call, id: PushedRequestId) -> Result<Response, Failur
     // RFC 9126 4: `client_id` must be the client that has pushed it; what else is in the address does not count.
     let kept = app.store.use_pushed_request(&issuer.id, &by.client_id, &id, app.now()).await?;
     let Some(request) = kept else { return Err(pushed_request::unknown(&by.client_id).into()) };
-    Box::pin(carried(call, request)).await
+    Box::pin(carried(call, request, session)).await
 }
 
 /// Evaluates a request whose parameters are not those of the HTTP request: the client has pushed or signed them. If it needs a
 /// page, the interaction carries them from then on.
-async fn carried(call: &mut Call, request: Box<[u8]>) -> Result<Response, Failure> {
+async fn carried(
+    call: &mut Call,
+    request: Box<[u8]>,
+    session: Option<SessionId>,
+) -> Result<Response, Failure> {
     let Call { context, received, durable, client, .. } = call;
-    let session = session_cookie(&received.headers, &context.issuer);
     let attempt = AuthorizationAttempt { context, session, received, so_far: None };
     match attempt.run(&request, false, client, durable).await? {
         NextStep::Answer(response) => Ok(response),

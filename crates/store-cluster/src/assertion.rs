@@ -111,6 +111,27 @@ impl ClusterStore {
     }
 }
 
+impl ClusterStore {
+    /// Sets the mark `key`, unless it is there, or the mark `before` of earlier releases.
+    async fn set_mark(
+        &self,
+        issuer: &IssuerId,
+        (key, before): ([u8; 16], [u8; 16]),
+        expires_at: Timestamp,
+    ) -> Result<Outcome<Use>, StoreError> {
+        let _pass = self.gate.enter()?;
+        let share = self.share_of_marks(issuer).await;
+        self.admit_assertion(share)?;
+        let [.., high, low] = key;
+        let slot = u32::from(Slot::new(u32::from_be_bytes([0, 0, high, low])).number());
+        let timer = self.figures.kind(StoreKind::Assertion).start(self.counted_under(slot));
+        let mark = Mark { key, before, until: capped(expires_at), counted: (share, self.now()) };
+        let used = self.assertions.submit(mark).await;
+        timer.finish(used.is_ok());
+        used.map(Outcome::settled)
+    }
+}
+
 #[async_trait]
 impl Assertions for ClusterStore {
     async fn use_assertion(
@@ -118,16 +139,17 @@ impl Assertions for ClusterStore {
         issuer: &IssuerId,
         assertion: &AssertionUse,
     ) -> Result<Outcome<Use>, StoreError> {
-        let _pass = self.gate.enter()?;
-        let share = self.share_of_marks(issuer).await;
-        self.admit_assertion(share)?;
-        let (key, before) = (assertion_key(assertion), assertion_key_before(issuer, assertion));
-        let [.., high, low] = key;
-        let slot = u32::from(Slot::new(u32::from_be_bytes([0, 0, high, low])).number());
-        let timer = self.figures.kind(StoreKind::Assertion).start(self.counted_under(slot));
-        let mark = Mark { key, before, until: capped(assertion.expires_at), counted: (share, self.now()) };
-        let used = self.assertions.submit(mark).await;
-        timer.finish(used.is_ok());
-        used.map(Outcome::settled)
+        let keys = (assertion_key(assertion), assertion_key_before(issuer, assertion));
+        self.set_mark(issuer, keys, assertion.expires_at).await
+    }
+
+    async fn use_proof(
+        &self,
+        issuer: &IssuerId,
+        mark: [u8; 16],
+        expires_at: Timestamp,
+    ) -> Result<Outcome<Use>, StoreError> {
+        // Earlier releases knew no proofs.
+        self.set_mark(issuer, (mark, mark), expires_at).await
     }
 }

@@ -12,7 +12,7 @@ use symbolon_store::{Outcome, StoreError};
 
 use crate::EmbeddedStore;
 use crate::email_code;
-use crate::journal::{CommitNumber, Op, Table, split_value};
+use crate::journal::{CommitNumber, Journal, Op, Table, split_value};
 use crate::room::{ASSERTION_MARK, share_of_record};
 use crate::sharded::{Key, KeyMap, slot_of_key};
 
@@ -31,6 +31,26 @@ struct Mark {
     commit: CommitNumber,
     /// The issuer for which it counts.
     share: ShareNumber,
+    /// Whether the journal has it, too; it has no [mark of a proof](crate::proof) until the store ends.
+    is_written: bool,
+}
+
+impl AssertionShard {
+    /// Gives the journal the marks that it does not have. Their issuer is not written, which only counts for the room.
+    fn write_down(&mut self, journal: &Journal) -> u64 {
+        let marks = self.used.iter_mut().filter(|(_, mark)| !mark.is_written);
+        let marks: Vec<Op> = marks
+            .map(|(key, mark)| {
+                mark.is_written = true;
+                Op::put(Table::AssertionMarks, key, mark.end.millis(), &[])
+            })
+            .collect();
+        let written = marks.len() as u64;
+        if written > 0 {
+            journal.append(marks);
+        }
+        written
+    }
 }
 
 impl EmbeddedStore {
@@ -53,12 +73,29 @@ impl EmbeddedStore {
                 continue;
             }
             let share = share_of_record(room, value);
-            let mark = Mark { end: Timestamp::from_millis(end), commit: CommitNumber::LOADED, share };
+            let end = Timestamp::from_millis(end);
+            let mark = Mark { end, commit: CommitNumber::LOADED, share, is_written: true };
             self.assertions.with(Self::assertion_route(key), |shard| shard.used.insert(*key, mark));
             room.moved(0, ASSERTION_MARK);
             room.moved_of(share, 0, ASSERTION_MARK);
         }
         Ok(loaded)
+    }
+
+    /// Writes down what the journal does not have. Nothing may be added meanwhile.
+    pub(crate) async fn write_marks_down(&self) -> u64 {
+        self.assertions.each(|shard| shard.write_down(&self.journal)).await
+    }
+
+    /// Counts one more mark of an issuer, if there is room for it.
+    fn admit_mark(&self, share: ShareNumber) -> Result<(), StoreError> {
+        let room = self.figures.assertion_room();
+        if !room.admits(share) {
+            return Err(StoreError::no_room("marks of client assertions", !room.is_within_share(share)));
+        }
+        room.moved(0, ASSERTION_MARK);
+        room.moved_of(share, 0, ASSERTION_MARK);
+        Ok(())
     }
 
     pub(crate) async fn sweep_assertions(&self, now: Timestamp) -> u64 {
@@ -99,23 +136,43 @@ impl Assertions for EmbeddedStore {
             return Ok(self.outcome(Use::Replayed, mark.commit));
         }
         let (key, expires_at) = (assertion_key(assertion), assertion.expires_at);
-        let room = self.figures.assertion_room();
-        let share = room.share_of(issuer.as_str());
-        let (mark, commit) = self.assertions.with(Self::assertion_route(&key), |shard| {
+        let share = self.figures.assertion_room().share_of(issuer.as_str());
+        let route = Self::assertion_route(&key);
+        let (mark, commit) = self.assertions.with(route, |shard| -> Result<_, StoreError> {
             if let Some(mark) = shard.used.get(&key) {
                 return Ok((Use::Replayed, mark.commit));
             }
-            if !room.admits(share) {
-                return Err(StoreError::no_room("marks of client assertions", !room.is_within_share(share)));
-            }
-            room.moved(0, ASSERTION_MARK);
-            room.moved_of(share, 0, ASSERTION_MARK);
+            self.admit_mark(share)?;
             let value = issuer.as_str().as_bytes();
             let mark = Op::put(Table::AssertionMarks, &key, expires_at.millis(), value);
             let commit = self.journal.append([mark]);
-            shard.used.insert(key, Mark { end: expires_at, commit, share });
+            shard.used.insert(key, Mark { end: expires_at, commit, share, is_written: true });
             Ok((Use::First, commit))
         })?;
         Ok(self.outcome(mark, commit))
+    }
+
+    async fn use_proof(
+        &self,
+        issuer: &IssuerId,
+        mark: [u8; 16],
+        expires_at: Timestamp,
+    ) -> Result<Outcome<Use>, StoreError> {
+        self.check_not_frozen()?;
+        let begun = self.proofs.begun()?;
+        let share = self.figures.assertion_room().share_of(issuer.as_str());
+        let route = Self::assertion_route(&mark);
+        let used = self.assertions.with(route, |shard| -> Result<_, StoreError> {
+            if shard.used.contains_key(&mark) {
+                return Ok(Use::Replayed);
+            }
+            // Asked under the lock: what is set before the marks are written down is written down with them.
+            self.proofs.check_open()?;
+            self.admit_mark(share)?;
+            let commit = CommitNumber::LOADED;
+            shard.used.insert(mark, Mark { end: expires_at, commit, share, is_written: false });
+            Ok(Use::First)
+        })?;
+        Ok(self.outcome(used, begun))
     }
 }

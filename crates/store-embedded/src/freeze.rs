@@ -87,6 +87,7 @@ impl EmbeddedStore {
         if freeze == Freeze::Lifted {
             return Ok(());
         }
+        self.write_proofs_down().await?;
         self.journal.seal();
         self.journal.flush().await;
         // An empty write as a barrier: it is done after every write that was queued without seeing the seal.

@@ -8,7 +8,7 @@
 //! * [`database`]: SQLite behind one group-commit writer, for everything that lives long.
 //!
 //! Above them is one module for each trait of the port. Hot state lives in memory, split into shards, and all of it but
-//! codes, challenges, pushed requests and what devices ask for is also written to the journal. Long-lived records live in the database, with a cache in front
+//! codes, challenges, pushed requests and what devices ask for is also written to the journal; marks of DPoP proofs at the end. Long-lived records live in the database, with a cache in front
 //! of it.
 
 pub mod backup;
@@ -30,6 +30,7 @@ mod epoch;
 mod generation;
 mod group_commit;
 mod open;
+mod proof;
 mod pushed_request;
 mod record;
 mod refresh_token;
@@ -75,6 +76,7 @@ pub struct EmbeddedStore {
     /// `None` if it never was. Unset until the store is recovered.
     epoch: OnceLock<Option<Timestamp>>,
     assertions: Sharded<assertion::AssertionShard>,
+    proofs: proof::Proofs,
     email_codes: email_code::EmailCodes,
     pushed_requests: pushed_request::PushedRequests,
     device_authorizations: device_authorization::DeviceAuthorizations,

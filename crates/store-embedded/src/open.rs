@@ -128,6 +128,7 @@ impl EmbeddedStore {
             families: Sharded::new(ShardKind::Refresh, Arc::clone(&figures), &[]),
             revocations: Sharded::new(ShardKind::Revocation, Arc::clone(&figures), &[]),
             assertions: Sharded::new(ShardKind::Assertion, Arc::clone(&figures), &[]),
+            proofs: crate::proof::Proofs::default(),
             email_codes: crate::email_code::EmailCodes::default(),
             pushed_requests: crate::pushed_request::PushedRequests::default(),
             device_authorizations: crate::device_authorization::DeviceAuthorizations::default(),
@@ -157,6 +158,7 @@ impl EmbeddedStore {
         if !recovery.accept_clock {
             check_clock(&self.journal, now)?;
         }
+        let is_first_start = crate::generation::stored(&self.journal, ShardKind::Assertion)?.is_none();
         for kind in ShardKind::ALL {
             self.open_generations(kind, recovery.shards.of(kind), now)?;
         }
@@ -164,6 +166,10 @@ impl EmbeddedStore {
         self.load_assertion_marks()?;
         self.list_families()?;
         let epoch = crate::epoch::stored(&self.journal)?;
+        // A restored store, which has an epoch, may have no generations yet.
+        let is_new = is_first_start && epoch.is_none();
+        let begun = not_before_last_seen(&self.journal, now)?;
+        self.begin_proofs((!is_new).then_some(begun))?;
         self.epoch.get_or_init(|| epoch);
         Ok(())
     }
@@ -185,6 +191,12 @@ pub(crate) fn last_seen(journal: &Journal) -> Result<Option<Timestamp>, StoreErr
     let Some(value) = journal.get(Table::Meta, TIME_MARK).map_err(failed)? else { return Ok(None) };
     let Some((_, record)) = split_value(&value) else { return Ok(None) };
     decode(record).map(Some)
+}
+
+/// The present time; the last that the store noted, if the clock was set back a little since.
+fn not_before_last_seen(journal: &Journal, now: Timestamp) -> Result<Timestamp, StoreError> {
+    let seen = last_seen(journal)?.filter(|seen| seen.since(now) <= CLOCK_BEHIND);
+    Ok(seen.map_or(now, |seen| seen.max(now)))
 }
 
 fn check_clock(journal: &Journal, now: Timestamp) -> Result<(), EmbeddedError> {

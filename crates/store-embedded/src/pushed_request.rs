@@ -2,14 +2,16 @@
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
+use symbolon_crypto::digest;
 use symbolon_crypto::random::Random;
 use symbolon_figures::{Room, ShareNumber, StoreKind};
 use symbolon_protocol::authorize::pushed_request::PushedRequestId;
 use symbolon_protocol::id::{ClientId, IssuerId};
+use symbolon_protocol::id_text::IdText;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 use symbolon_store::port::{self, PushedBy, Shards};
-use symbolon_store::shard::{ShardKind, pushed_request_key};
+use symbolon_store::shard::ShardKind;
 
 use crate::EmbeddedStore;
 use crate::room::PUSHED_REQUESTS;
@@ -22,13 +24,21 @@ const LOCKS: usize = 64;
 /// keeps no other client out.
 const OF_CLIENT: u64 = 50;
 
-/// Memory of a request besides its parameters: its key, its end, its shares, and its place in a table that is three quarters
-/// full on average.
-const BESIDE_REQUEST: usize = 96;
+/// Memory of a request besides its parameters: its key, its issuer and client, its end, its shares, and its place in a table that is
+/// three quarters full on average.
+const BESIDE_REQUEST: usize = 160;
+
+/// The key of a request: a digest of its id alone, which fits a single block. Issuer and client stand beside the request.
+fn key_of(id: &PushedRequestId) -> Key {
+    digest::sha256(&[id.expose().as_bytes()]).first_chunk().copied().unwrap_or_default()
+}
 
 /// One request.
 struct Kept {
     request: Box<[u8]>,
+    /// Who alone may use it.
+    issuer: IssuerId,
+    client: ClientId,
     end: Timestamp,
     /// The issuer and the client for which it counts.
     shares: Shares,
@@ -41,6 +51,10 @@ struct Shares {
 }
 
 impl Kept {
+    fn is_of(&self, issuer: &IssuerId, client: &ClientId) -> bool {
+        self.issuer == *issuer && self.client == *client
+    }
+
     fn bytes(&self) -> usize {
         self.request.len() + BESIDE_REQUEST
     }
@@ -76,7 +90,7 @@ impl EmbeddedStore {
         let of_issuer = room.share_percent().map_or(ShareNumber::NOBODY, |_| room.share_of(issuer.as_str()));
         // No id contains a space, and none is empty.
         let of = if by.is_stranger { "" } else { by.client.as_str() };
-        let of_client = clients.share_of(&format!("{issuer} {of}"));
+        let of_client = clients.share_of(IdText::new(issuer.as_str()).text(" ").text(of).as_str());
         if !room.admits(of_issuer) {
             return Err(StoreError::no_room("pushed requests", !room.is_within_share(of_issuer)));
         }
@@ -153,8 +167,9 @@ impl port::PushedRequests for EmbeddedStore {
         let shares = self.room_of_pushed_request(issuer, by)?;
         let id = self.place(ShardKind::Challenge).draw::<32>(ShardKind::Challenge, random);
         let id = PushedRequestId::new(id);
-        let key = pushed_request_key(issuer, by.client, &id);
-        let kept = Kept { request, end: expires_at, shares };
+        let key = key_of(&id);
+        let kept =
+            Kept { request, issuer: issuer.clone(), client: by.client.clone(), end: expires_at, shares };
         self.count_pushed_request(&kept, (0, kept.bytes()));
         self.on_pushed_requests(&key, |requests| requests.insert(key, kept))?;
         Ok(id)
@@ -168,10 +183,13 @@ impl port::PushedRequests for EmbeddedStore {
         now: Timestamp,
     ) -> Result<Option<Box<[u8]>>, StoreError> {
         self.check_not_frozen()?;
-        let key = pushed_request_key(issuer, client, id);
-        let Some(kept) = self.on_pushed_requests(&key, |requests| requests.remove(&key))? else {
-            return Ok(None);
-        };
+        let key = key_of(id);
+        // Whoever else knows the id uses nothing up.
+        let taken = self.on_pushed_requests(&key, |requests| {
+            requests.get(&key).filter(|kept| kept.is_of(issuer, client))?;
+            requests.remove(&key)
+        })?;
+        let Some(kept) = taken else { return Ok(None) };
         self.count_pushed_request(&kept, (kept.bytes(), 0));
         Ok((kept.end > now).then_some(kept.request))
     }

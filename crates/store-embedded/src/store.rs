@@ -25,6 +25,10 @@ impl Store for EmbeddedStore {
         &self.figures
     }
 
+    fn forgets_proofs_until(&self) -> Option<Timestamp> {
+        self.proofs.forgets_until()
+    }
+
     fn is_recovered(&self) -> bool {
         self.epoch.get().is_some()
     }
@@ -80,6 +84,7 @@ impl Store for EmbeddedStore {
     }
 
     async fn close(&self) -> Result<(), StoreError> {
+        self.write_proofs_down().await?;
         let (journal, database) = (Arc::clone(&self.journal), Arc::clone(&self.database));
         tokio::task::spawn_blocking(move || {
             database.close();

@@ -162,6 +162,11 @@ pub trait Store:
     fn is_recovered(&self) -> bool {
         true
     }
+    /// The moment up to which it is not known which proofs were [used](Assertions::use_proof), because this store keeps their marks in
+    /// memory, and has once ended without writing them down; `None` if that never happened.
+    fn forgets_proofs_until(&self) -> Option<Timestamp> {
+        None
+    }
     /// Whether the store can answer: its tombstones are loaded, and its engines answer.
     async fn ready(&self) -> Result<(), StoreError>;
     /// Deletes what ended more than 15 minutes ago, in bounded pieces; returns how many records.

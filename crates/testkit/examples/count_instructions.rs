@@ -1,5 +1,5 @@
 //! Counts the instructions of a request of each operation, and compares them with the committed figures. What takes too much
-//! is counted once more before that.
+//! is counted once more before that. Some operations are held against others too, whatever the committed figures say.
 //!
 //! `scripts/instructions` builds what it needs and runs it: `count_instructions BINARY [--baseline FILE] [--runs 1]
 //! [--operation NAME] [--dumps DIRECTORY] [--write]`
@@ -14,7 +14,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use symbolon_testkit::drill::Arguments;
-use symbolon_testkit::instructions::{ALLOWED_PERCENT, Baseline, CountOptions, Counts, count, count_again};
+use symbolon_testkit::instructions::{
+    ALLOWED_PERCENT, Baseline, CountOptions, Counts, Limit, count, count_again,
+};
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::of_process();
@@ -41,9 +43,19 @@ fn main() -> ExitCode {
         Some(path) => hold(&path, options, counts),
         None => {
             counts.iter().for_each(|(name, instructions)| println!("| {name} | {instructions} |"));
-            ExitCode::SUCCESS
+            match keeps_limits(&counts) {
+                true => ExitCode::SUCCESS,
+                false => ExitCode::FAILURE,
+            }
         }
     }
+}
+
+/// Prints the limits of what was counted; whether all are kept.
+fn keeps_limits(counts: &Counts) -> bool {
+    let limits = Limit::of(counts);
+    limits.iter().for_each(|limit| println!("{limit}"));
+    limits.iter().all(Limit::is_kept)
 }
 
 /// Prints each operation's figures, and the spread between the least and the greatest.
@@ -72,6 +84,7 @@ fn medians(runs: &[Counts]) -> Counts {
 /// Writes the counts into the baseline, keeps the figures of other operations, and empties the reason: until a new one
 /// is written by hand, the file is refused.
 fn write_baseline(path: &Path, counts: Counts) -> ExitCode {
+    keeps_limits(&counts);
     let mut operations = Baseline::read(path).map_or_else(|_| Counts::new(), |baseline| baseline.operations);
     operations.extend(counts);
     let baseline = Baseline { reason: String::new(), operations };
@@ -84,13 +97,19 @@ fn write_baseline(path: &Path, counts: Counts) -> ExitCode {
 fn hold(path: &Path, options: CountOptions, counts: Counts) -> ExitCode {
     let baseline = Baseline::read(path).unwrap_or_else(|error| panic!("{error}"));
     let counts = count_again(options, &baseline, counts, &mut std::io::stderr());
-    let comparison = baseline.compare(&counts.unwrap_or_else(|error| panic!("{error}")));
+    let counts = counts.unwrap_or_else(|error| panic!("{error}"));
+    let comparison = baseline.compare(&counts);
     println!("{comparison}");
+    let are_limits_kept = keeps_limits(&counts);
     if comparison.improved() {
         println!("An operation takes over {ALLOWED_PERCENT} % less: lower {} with --write.", path.display());
     }
-    if comparison.passed() {
+    if comparison.passed() && are_limits_kept {
         return ExitCode::SUCCESS;
+    }
+    if comparison.passed() {
+        println!("An operation takes more of a silent authentication than it may, whatever {} says.", path.display());
+        return ExitCode::FAILURE;
     }
     println!(
         "An operation takes over {ALLOWED_PERCENT} % more than {} says. Look with --dumps DIRECTORY and callgrind_annotate for \

@@ -158,6 +158,16 @@ impl TestServer {
     /// Stops the server and starts it again on the same data and clock.
     pub fn restart(mut self, options: Options) -> Self {
         self.stop();
+        self.start_again(options)
+    }
+
+    /// Ends the server without closing its store, as a crash would, and starts it again on the same data and clock.
+    pub fn crash(mut self, options: Options) -> Self {
+        self.end(false);
+        self.start_again(options)
+    }
+
+    fn start_again(mut self, options: Options) -> Self {
         let data = self.data.take().expect("data");
         let clock = Arc::clone(&self.clock);
         drop(self);
@@ -301,6 +311,10 @@ impl TestServer {
     }
 
     fn stop(&mut self) {
+        self.end(true);
+    }
+
+    fn end(&mut self, closes: bool) {
         let Some(runtime) = self.runtime.take() else { return };
         for Node { app, server, jobs, .. } in self.nodes.drain(..) {
             runtime.block_on(async move {
@@ -308,7 +322,9 @@ impl TestServer {
                 if let Some(jobs) = jobs {
                     jobs.finish().await;
                 }
-                app.store.close().await.expect("the store closes");
+                if closes {
+                    app.store.close().await.expect("the store closes");
+                }
             });
         }
         runtime.shutdown_timeout(std::time::Duration::from_secs(1));

@@ -10,6 +10,7 @@ use crate::client::Client;
 use crate::dpop;
 use crate::error::{ErrorCode, OAuthError};
 use crate::id::ClientId;
+use crate::json::Object;
 use crate::params::Params;
 use crate::pkce::Unprotected;
 use crate::refusal::{Details, Reason};
@@ -22,6 +23,9 @@ pub const LIFETIME: Duration = Duration::from_secs(60);
 
 /// The longest pushed request that is kept, in bytes of its form: as much as a request may have that waits for a person.
 pub const LONGEST: usize = 8 * 1024;
+
+/// Room for an answer.
+const ANSWER: usize = 192;
 
 /// The beginning of every reference (RFC 9126 2.2).
 const PREFIX: &str = "urn:ietf:params:oauth:request_uri:";
@@ -47,7 +51,7 @@ impl PushedRequestId {
 
     /// The `request_uri`.
     pub fn uri(&self) -> String {
-        format!("{PREFIX}{}", self.0)
+        [PREFIX, &self.0].concat()
     }
 }
 
@@ -82,16 +86,16 @@ pub fn refuse_reference(params: &Params<'_>, client: &Client) -> Result<(), OAut
 }
 
 /// Checks a request that an authenticated client pushes, as the authorization endpoint would (RFC 9126 2.1), and returns
-/// what is to be kept of it: its parameters as a form.
+/// what is to be kept of it: its parameters as a form. `encoded` is the form that `params` were read from.
 ///
 /// # Errors
 /// What the authorization endpoint would answer; `invalid_request` for a `request_uri`, a `client_id` that is missing or
 /// another client's, and more than [`LONGEST`] bytes.
 pub fn accepted(
-    params: &Params<'_>,
+    (params, encoded): (&Params<'_>, &[u8]),
     client: &Client,
     (issuer, settings): (&str, &IssuerSettings),
-) -> Result<String, OAuthError> {
+) -> Result<Vec<u8>, OAuthError> {
     refuse_reference(params, client)?;
     // RFC 9126 2.1: `client_id` is required here too, and names the client that has authenticated.
     if params.require("client_id")? != client.client_id.as_str() {
@@ -107,9 +111,7 @@ pub fn accepted(
     if request.code_challenge.is_none() && security_profile::pushes_with_challenge(client) {
         return Err(Unprotected::NoChallenge.into());
     }
-    let mut form = form_urlencoded::Serializer::new(String::with_capacity(512));
-    form.extend_pairs(params.iter().filter(|(name, _)| !OF_CLIENT.contains(name)));
-    let form = form.finish();
+    let form = without_credentials(params, encoded);
     if form.len() > LONGEST {
         let description = "a pushed request may have 8 KiB at most";
         return Err(OAuthError::invalid_request(Reason::RequestTooLongForPage, description));
@@ -117,12 +119,24 @@ pub fn accepted(
     Ok(form)
 }
 
+/// The form without what authenticates the client, as it was sent if it has nothing of the kind: to write it anew costs as much
+/// as to check it.
+fn without_credentials(params: &Params<'_>, encoded: &[u8]) -> Vec<u8> {
+    let is_of_client = |name: &str| OF_CLIENT.contains(&name);
+    if !params.iter().any(|(name, _)| is_of_client(name)) {
+        return encoded.to_vec();
+    }
+    let mut form = form_urlencoded::Serializer::new(String::with_capacity(encoded.len()));
+    form.extend_pairs(params.iter().filter(|(name, _)| !is_of_client(name)));
+    form.finish().into_bytes()
+}
+
 /// Binds a request to the key of the DPoP proof that was pushed with it, as its parameter `dpop_jkt` would (RFC 9449 10.1).
 ///
 /// # Errors
 /// `invalid_dpop_proof` if that parameter names another key.
-pub fn bind(form: String, thumbprint: &str) -> Result<String, OAuthError> {
-    let sent = Params::parse(form.as_bytes())?;
+pub fn bind(form: Vec<u8>, thumbprint: &str) -> Result<Vec<u8>, OAuthError> {
+    let sent = Params::parse(&form)?;
     match sent.get("dpop_jkt")? {
         None => {}
         Some(own) if own == thumbprint => return Ok(form),
@@ -134,13 +148,15 @@ pub fn bind(form: String, thumbprint: &str) -> Result<String, OAuthError> {
         }
     }
     // A thumbprint is base64url, which needs no escapes.
-    Ok(format!("{form}&dpop_jkt={thumbprint}"))
+    Ok([&*form, b"&dpop_jkt=", thumbprint.as_bytes()].concat())
 }
 
 /// The answer to a request that was pushed (RFC 9126 2.2), as JSON.
 pub fn answer(id: &PushedRequestId) -> Vec<u8> {
-    let answer = serde_json::json!({ "request_uri": id.uri(), "expires_in": LIFETIME.as_secs() });
-    answer.to_string().into_bytes()
+    let mut answer = Object::with_capacity(ANSWER);
+    answer.text("request_uri", &id.uri());
+    answer.number("expires_in", LIFETIME.as_secs());
+    answer.end()
 }
 
 /// Whether a client's requests must be pushed, by its issuer's word (RFC 9126 5), by its own (RFC 9126 6), or by its profile
@@ -179,20 +195,39 @@ mod tests {
     const REQUEST: &str = "response_type=code&client_id=app&redirect_uri=https%3A%2F%2Fapp.example.com%2Fcb\
         &scope=openid&nonce=n&state=a%26b&resource=https%3A%2F%2Fa.example&resource=https%3A%2F%2Fb.example";
 
-    fn push(form: &str) -> Result<String, OAuthError> {
+    fn push(form: &str) -> Result<Vec<u8>, OAuthError> {
         let mut client = fixture::client("app");
         client.access_token_audiences = vec!["https://a.example".to_owned(), "https://b.example".to_owned()];
         let params = Params::parse(form.as_bytes()).unwrap();
-        accepted(&params, &client, ("https://op.example", &IssuerSettings::default()))
+        accepted((&params, form.as_bytes()), &client, ("https://op.example", &IssuerSettings::default()))
     }
 
     #[test]
     fn the_request_is_kept_without_what_authenticates_the_client() {
         let form = format!("client_secret=hidden&{REQUEST}&client_assertion=a.b.c&client_assertion_type=jwt");
         let kept = push(&form).unwrap();
-        let kept = Params::parse(kept.as_bytes()).unwrap();
+        let kept = Params::parse(&kept).unwrap();
         let sent = Params::parse(REQUEST.as_bytes()).unwrap();
         assert!(kept.iter().eq(sent.iter()), "in their order, repeated ones too");
+        // However the name is written.
+        let kept = push(&format!("{REQUEST}&client%5Fsecret=hidden")).unwrap();
+        assert!(!kept.windows(6).any(|part| part == b"hidden"));
+    }
+
+    #[test]
+    fn a_request_that_has_no_such_thing_is_kept_as_it_was_sent() {
+        let sent = format!("{REQUEST}&empty=&also+unknown=%C3%A4");
+        assert_eq!(push(&sent).unwrap(), sent.as_bytes());
+    }
+
+    #[test]
+    fn the_answer_names_the_request_and_its_end() {
+        let answer = answer(&PushedRequestId::new("tx_1_2_abc"));
+        let answer: serde_json::Value = serde_json::from_slice(&answer).unwrap();
+        let expected = serde_json::json!({
+            "request_uri": "urn:ietf:params:oauth:request_uri:tx_1_2_abc", "expires_in": 60,
+        });
+        assert_eq!(answer, expected);
     }
 
     #[test]
@@ -224,9 +259,9 @@ mod tests {
     fn a_proof_says_to_which_key_the_code_is_bound() {
         let key = "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I";
         let bound = format!("client_id=app&dpop_jkt={key}");
-        assert_eq!(bind("client_id=app".to_owned(), key).as_deref(), Ok(&*bound));
-        assert_eq!(bind(bound.clone(), key).as_deref(), Ok(&*bound));
-        let other = bind(bound.replace("0Z", "1Z"), key).unwrap_err();
+        assert_eq!(bind(b"client_id=app".to_vec(), key).as_deref(), Ok(bound.as_bytes()));
+        assert_eq!(bind(bound.clone().into_bytes(), key).as_deref(), Ok(bound.as_bytes()));
+        let other = bind(bound.replace("0Z", "1Z").into_bytes(), key).unwrap_err();
         assert_eq!((other.code.as_str(), other.reason), ("invalid_dpop_proof", Reason::DpopJktOther));
     }
 

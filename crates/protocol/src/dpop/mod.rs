@@ -5,7 +5,7 @@ mod nonce;
 mod proof;
 mod target;
 
-pub use nonce::{NONCE_LIFE, draw_nonce, is_good_nonce};
+pub use nonce::{NONCE_LIFE, Nonces};
 pub use proof::{Expected, MAX_PROOF, Proof};
 
 use serde::{Deserialize, Serialize};

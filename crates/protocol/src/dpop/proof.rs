@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use serde::Deserialize;
-use smol_str::{SmolStr, format_smolstr};
-use symbolon_crypto::digest::{HmacKey, sha256};
+use smol_str::SmolStr;
+use symbolon_crypto::digest::sha256;
 use symbolon_crypto::encoding;
 use symbolon_crypto::jwk::Jwk;
 use symbolon_crypto::jws::Compact;
 use symbolon_crypto::key::VerifyingKey;
 
-use super::{DpopNonce, invalid, is_good_nonce, target};
+use super::{DpopNonce, Nonces, invalid, target};
 use crate::error::{ErrorCode, OAuthError};
-use crate::id::Jti;
+use crate::id::{IssuerId, Jti};
 use crate::refusal::{Details, Reason};
 use crate::security_profile::{self, SecurityProfile};
 use crate::time::Timestamp;
@@ -40,8 +40,8 @@ pub struct Expected<'a> {
     pub nonce: DpopNonce,
     /// The profile of the client, which allows fewer algorithms.
     pub profile: Option<SecurityProfile>,
-    /// The issuer's key of nonces.
-    pub nonce_key: &'a HmacKey,
+    /// The issuer's nonces.
+    pub nonces: Nonces<'a>,
     /// The current time.
     pub now: Timestamp,
 }
@@ -129,11 +129,14 @@ impl Proof {
         Ok(Self { thumbprint, expires_at, jti: claims.jti()? })
     }
 
-    /// The name of the mark that it was used: digests of its key and its `jti`, so that nobody uses up another's (RFC
+    /// The mark that it was used at an issuer: a digest over its key and its `jti`, so that nobody uses up another's (RFC
     /// 9449 11.1).
-    pub fn mark(&self) -> SmolStr {
-        let digest = encoding::encode(&sha256(&[self.jti.as_bytes()]));
-        format_smolstr!("{}.{digest}", self.thumbprint)
+    pub fn mark(&self, issuer: &IssuerId) -> [u8; 16] {
+        // Neither an id nor a thumbprint contains a space.
+        let parts = [issuer.as_str(), self.thumbprint.as_str(), self.jti.as_str()].map(str::as_bytes);
+        let [issuer, thumbprint, jti] = parts;
+        let digest = sha256(&[b"dpop ", issuer, b" ", thumbprint, b" ", jti]);
+        digest.first_chunk().copied().unwrap_or_default()
     }
 }
 
@@ -198,15 +201,23 @@ impl Claims {
             .about(details))
     }
 
-    /// Item 10 (RFC 9449 8): a nonce that is sent must be one of this server, whether or not one is needed.
+    /// Whether the proof may have been used at a time of which that is not known. Whoever took it then has taken a clock that
+    /// is ahead, too.
+    fn may_be_forgotten(&self, expected: &Expected<'_>) -> bool {
+        let iat = Timestamp::from_seconds(self.iat);
+        expected.nonces.since.is_some_and(|since| iat <= since + LEEWAY)
+    }
+
+    /// Item 10 (RFC 9449 8): a nonce that is sent must be one of this server, whether or not one is needed. It is needed, too, where
+    /// only a nonce tells whether the proof is a new one.
     fn check_nonce(&self, expected: &Expected<'_>) -> Result<(), OAuthError> {
         let refused = |reason, description| {
             Err(OAuthError::new(ErrorCode::UseDpopNonce, reason, description).about(Details::of("nonce")))
         };
         match &self.nonce {
-            Some(nonce) if is_good_nonce(expected.nonce_key, expected.now, nonce) => Ok(()),
+            Some(nonce) if expected.nonces.is_good(expected.now, nonce) => Ok(()),
             Some(_) => refused(Reason::DpopNonceWrong, "the nonce of the DPoP proof is too old or not ours"),
-            None if expected.nonce == DpopNonce::Required => {
+            None if expected.nonce == DpopNonce::Required || self.may_be_forgotten(expected) => {
                 refused(Reason::DpopNonceMissing, "the DPoP proof needs a nonce of this server")
             }
             None => Ok(()),

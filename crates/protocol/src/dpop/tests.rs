@@ -1,10 +1,14 @@
+use std::time::Duration;
+
 use serde_json::{Value, json};
+use smol_str::SmolStr;
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::digest::{HmacKey, sha256};
 use symbolon_crypto::jws::{finish, signing_input};
 use symbolon_crypto::key::SigningKey;
 
 use super::*;
+use crate::id::IssuerId;
 use crate::time::Timestamp;
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
@@ -13,6 +17,12 @@ const TOKEN: &str = "a.b.c";
 
 fn nonces() -> HmacKey {
     HmacKey::new(b"nonces")
+}
+
+/// A nonce that is handed out now.
+fn drawn(since: Option<Timestamp>) -> SmolStr {
+    let key = nonces();
+    Nonces { key: &key, since }.draw(NOW)
 }
 
 fn key(algorithm: Algorithm) -> SigningKey {
@@ -48,13 +58,18 @@ fn with(mut document: Value, changes: &Value) -> Value {
 }
 
 fn checked(proof: &str, nonce: DpopNonce) -> Result<Proof, OAuthError> {
+    checked_since(proof, nonce, None)
+}
+
+/// `since`: up to when it is not known which proofs were used.
+fn checked_since(proof: &str, nonce: DpopNonce, since: Option<Timestamp>) -> Result<Proof, OAuthError> {
     let nonce_key = nonces();
     let expected = Expected {
         method: "GET",
         uri: URI,
         access_token: Some(TOKEN),
         nonce,
-        nonce_key: &nonce_key,
+        nonces: Nonces { key: &nonce_key, since },
         profile: None,
         now: NOW,
     };
@@ -77,7 +92,6 @@ fn a_good_proof_of_each_algorithm_names_its_key() {
         assert_eq!(proof.thumbprint, key.public().jwk().thumbprint());
         assert!(is_thumbprint(&proof.thumbprint) && !is_thumbprint("short"));
         assert!(proof.expires_at > NOW);
-        assert!(proof.mark().starts_with(&*proof.thumbprint) && !proof.mark().contains(' '));
     }
     let listed = Algorithm::ALL.map(Algorithm::as_str).join(" ");
     assert_eq!(ALGORITHMS, format!("{listed} Ed25519"));
@@ -140,7 +154,7 @@ fn claims_of_another_request_or_time() {
         (json!({ "jti": "j".repeat(512) }), None),
         (json!({ "jti": "j".repeat(513) }), Some(Reason::DpopProofJtiMissing)),
         (json!({ "nonce": "made up" }), Some(Reason::DpopNonceWrong)),
-        (json!({ "nonce": draw_nonce(&nonces(), NOW) }), None),
+        (json!({ "nonce": drawn(None) }), None),
     ] {
         let proof = signed(&key, &header(&key), &with(claims(), &changes));
         assert_eq!(reason(checked(&proof, DpopNonce::Off)), expected, "{changes}");
@@ -162,7 +176,7 @@ fn a_nonce_that_is_needed_must_be_there_and_one_header_only() {
     let key = key(Algorithm::Es256);
     let plain = signed(&key, &header(&key), &claims());
     assert_eq!(reason(checked(&plain, DpopNonce::Required)), Some(Reason::DpopNonceMissing));
-    let nonce = json!({ "nonce": draw_nonce(&nonces(), NOW) });
+    let nonce = json!({ "nonce": drawn(None) });
     let proof = signed(&key, &header(&key), &with(claims(), &nonce));
     assert_eq!(reason(checked(&proof, DpopNonce::Required)), None);
 
@@ -172,7 +186,7 @@ fn a_nonce_that_is_needed_must_be_there_and_one_header_only() {
         uri: URI,
         access_token: Some(TOKEN),
         nonce: DpopNonce::Off,
-        nonce_key: &nonce_key,
+        nonces: Nonces { key: &nonce_key, since: None },
         profile: None,
         now: NOW,
     };
@@ -184,11 +198,28 @@ fn a_nonce_that_is_needed_must_be_there_and_one_header_only() {
 }
 
 #[test]
+fn only_a_new_nonce_shows_that_a_proof_is_new_where_used_ones_were_forgotten() {
+    let key = key(Algorithm::Es256);
+    let since = NOW - Duration::from_secs(30);
+    let sent = |iat: Timestamp, nonce: Option<SmolStr>| {
+        let more = json!({ "iat": iat.seconds(), "nonce": nonce });
+        let proof = signed(&key, &header(&key), &with(claims(), &more));
+        reason(checked_since(&proof, DpopNonce::Off, Some(since)))
+    };
+    let second = Duration::from_secs(1);
+    assert_eq!(sent(NOW, None), Some(Reason::DpopNonceMissing), "its client's clock may be ahead");
+    assert_eq!(sent(NOW - 60 * second, None), Some(Reason::DpopNonceMissing));
+    assert_eq!(sent(NOW + second, None), None);
+    assert_eq!(sent(NOW, Some(drawn(None))), Some(Reason::DpopNonceWrong), "handed out before");
+    assert_eq!(sent(NOW, Some(drawn(Some(since)))), None);
+}
+
+#[test]
 fn a_mark_is_of_key_and_jti() {
     let (one, other) = (key(Algorithm::Es256), key(Algorithm::Es256));
     let mark = |key: &SigningKey, jti: &str| {
         let proof = signed(key, &header(key), &with(claims(), &json!({ "jti": jti })));
-        checked(&proof, DpopNonce::Off).unwrap().mark()
+        checked(&proof, DpopNonce::Off).unwrap().mark(&IssuerId::default_issuer())
     };
     assert_eq!(mark(&one, "a"), mark(&one, "a"));
     assert_ne!(mark(&one, "a"), mark(&one, "b"));

@@ -701,7 +701,7 @@ reasons! {
             "`dpop_jkt` of a pushed request names another key than the DPoP proof that came with it has."
             "Leave `dpop_jkt` out where a proof is sent, or make both of the same key.";
         DpopNonceMissing "dpop_nonce_missing"
-            "The client's proofs must have a nonce of the provider, and this one has none."
+            "The client's proofs must have a nonce of the provider, by the setting `dpop_nonce` or because the provider crashed a moment ago, and this one has none."
             "Nothing is broken if it happens once: the client repeats the request with the nonce of the header `DPoP-Nonce`. A client that cannot has the setting `dpop_nonce` set to `off`.";
         DpopNonceWrong "dpop_nonce_wrong"
             "The nonce of the proof is too old, or not one of this issuer."

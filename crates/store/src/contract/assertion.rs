@@ -13,6 +13,8 @@ use crate::port::Use;
 pub async fn all(back_end: &dyn BackEnd) {
     is_used_once(back_end).await;
     is_used_by_one_racer(back_end).await;
+    a_proof_is_used_once(back_end).await;
+    a_proof_is_used_by_one_racer(back_end).await;
 }
 
 async fn is_used_once(back_end: &dyn BackEnd) {
@@ -51,6 +53,34 @@ async fn is_used_by_one_racer(back_end: &dyn BackEnd) {
             (ClientId::parse("client").unwrap(), Jti::parse(&format!("jti-{round}")).unwrap());
         let assertion = assertion_use(&client, &jti, scene.now + MINUTE);
         async move { told(store.use_assertion(&issuer, &assertion).await).await == Use::First }
+    })
+    .await;
+}
+
+async fn a_proof_is_used_once(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "proof").await;
+    let Scene { store, issuer, now, .. } = &scene;
+    assert_eq!(store.forgets_proofs_until(), None, "a new store");
+    let end = *now + 5 * MINUTE;
+    for (mark, expected) in [([1; 16], Use::First), ([1; 16], Use::Replayed), ([2; 16], Use::First)] {
+        assert_eq!(told(store.use_proof(issuer, mark, end).await).await, expected, "{mark:?}");
+    }
+    assert_eq!(store.sweep(end + KEPT_AFTER_END - MINUTE).await.unwrap(), 0, "nothing goes early");
+    assert_eq!(told(store.use_proof(issuer, [1; 16], end).await).await, Use::Replayed);
+    let after = back_end.after_crash("proof").await;
+    let used = told(after.use_proof(issuer, [2; 16], end).await).await;
+    let is_known = after.forgets_proofs_until().is_some_and(|until| until >= *now);
+    assert!(used == Use::Replayed || is_known, "forgotten, and nobody is told");
+}
+
+async fn a_proof_is_used_by_one_racer(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "proof-race").await;
+    race_for_one("use_proof", |round, _| {
+        let (store, issuer) = (Arc::clone(&scene.store), scene.issuer.clone());
+        let mut mark = [3; 16];
+        mark[..8].copy_from_slice(&(round as u64).to_be_bytes());
+        let end = scene.now + MINUTE;
+        async move { told(store.use_proof(&issuer, mark, end).await).await == Use::First }
     })
     .await;
 }

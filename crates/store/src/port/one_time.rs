@@ -92,6 +92,18 @@ pub trait Assertions: Send + Sync {
         issuer: &IssuerId,
         assertion: &AssertionUse,
     ) -> Result<Outcome<Use>, StoreError>;
+    /// Uses a DPoP proof up (RFC 9449 11.1). `mark` is a digest of whatever makes it this one proof; it is remembered until
+    /// `expires_at` and 15 minutes more. After an end at which a store could not write its marks down,
+    /// [`Store::forgets_proofs_until`](super::Store::forgets_proofs_until) says which proofs it may have forgotten.
+    ///
+    /// # Errors
+    /// [`StoreError`]: the store is out of reach, is being moved or closed, or has no room for one more.
+    async fn use_proof(
+        &self,
+        issuer: &IssuerId,
+        mark: [u8; 16],
+        expires_at: Timestamp,
+    ) -> Result<Outcome<Use>, StoreError>;
 }
 
 /// Codes sent by e-mail: what became of each. A code is named by its id and its end, which must be the same at every call for

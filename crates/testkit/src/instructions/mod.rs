@@ -11,6 +11,7 @@
 
 mod baseline;
 mod callgrind;
+mod limit;
 mod operation;
 mod visitor;
 
@@ -30,6 +31,7 @@ use tokio::runtime::Runtime;
 use callgrind::Counted;
 
 pub use baseline::{ALLOWED_PERCENT, Baseline, Comparison};
+pub use limit::Limit;
 pub use operation::Operation;
 
 /// How long the server gets for work that requests leave behind: the audit log gathers for a second at most.

@@ -8,7 +8,7 @@ use symbolon_loadtest::LoadtestError;
 use symbolon_loadtest::scenario::{Mix, Scenario, Visitor};
 use symbolon_loadtest::seed::Seed;
 
-use super::visitor::{ProofVisitor, PushedVisitor};
+use super::visitor::{Asks, PushedVisitor, TokenVisitor};
 use crate::group_claims;
 
 /// How many cheap requests a login stands for in a slice.
@@ -28,13 +28,22 @@ pub enum Operation {
     /// Client credentials with a DPoP proof: beside the verification of the proof's signature it may take a fifth of a silent
     /// authentication more than those without.
     ClientCredentialsWithProof,
+    /// A token request of a grant type that there is not: what authenticating the client and refusing cost.
+    Refused,
+    /// The same with a DPoP proof, which is verified before. What it takes more than [`Self::Refused`] is the verification.
+    RefusedWithProof,
     /// A silent authentication whose request was pushed: at most 2.2 times one that was not.
     PushedSilent,
 }
 
 impl Operation {
+    /// The silent authentication, by which others are measured.
+    pub(super) const SILENT: Self = Self::Of(Scenario::Silent);
+    /// Client credentials without a proof.
+    pub(super) const CLIENT_CREDENTIALS: Self = Self::Of(Scenario::ClientCredentials);
+
     /// Every one, in the order of counting.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Of(Scenario::Silent),
         Self::Of(Scenario::Userinfo),
         Self::Of(Scenario::Introspect),
@@ -45,6 +54,8 @@ impl Operation {
         Self::CodeWithMinimalIdToken,
         Self::RefreshWithGroups,
         Self::ClientCredentialsWithProof,
+        Self::Refused,
+        Self::RefusedWithProof,
         Self::PushedSilent,
         Self::Of(Scenario::LoginEmailCode),
         Self::Of(Scenario::LoginPasskey),
@@ -57,6 +68,8 @@ impl Operation {
             Self::CodeWithMinimalIdToken => "code-minimal",
             Self::RefreshWithGroups => "refresh-groups",
             Self::ClientCredentialsWithProof => "client-credentials-dpop",
+            Self::Refused => "refused",
+            Self::RefusedWithProof => "refused-dpop",
             Self::PushedSilent => "silent-pushed",
         }
     }
@@ -66,8 +79,13 @@ impl Operation {
     /// # Errors
     /// [`LoadtestError`]: the seed lacks something.
     pub(super) fn visitors(self, seed: &Arc<Seed>) -> Result<Vec<Box<dyn Visitor>>, LoadtestError> {
+        let token = |asks, with_proof| -> Vec<Box<dyn Visitor>> {
+            vec![Box::new(TokenVisitor::new(seed, asks, with_proof))]
+        };
         match self {
-            Self::ClientCredentialsWithProof => Ok(vec![Box::new(ProofVisitor::new(seed))]),
+            Self::ClientCredentialsWithProof => Ok(token(Asks::ClientCredentials, true)),
+            Self::Refused => Ok(token(Asks::NoGrant, false)),
+            Self::RefusedWithProof => Ok(token(Asks::NoGrant, true)),
             Self::PushedSilent => Ok(vec![Box::new(PushedVisitor::new(seed))]),
             _ => self.scenario().visitors(seed, 1, Mix::Pure),
         }
@@ -77,7 +95,9 @@ impl Operation {
     pub(super) const fn scenario(self) -> Scenario {
         match self {
             Self::Of(scenario) => scenario,
-            Self::ClientCredentialsWithProof => Scenario::ClientCredentials,
+            Self::ClientCredentialsWithProof | Self::Refused | Self::RefusedWithProof => {
+                Scenario::ClientCredentials
+            }
             Self::PushedSilent => Scenario::Silent,
             Self::CodeWithMinimalIdToken => Scenario::Code,
             Self::RefreshWithGroups => Scenario::Refresh,
@@ -105,7 +125,11 @@ impl Operation {
     /// The settings that the client has for it, and those that take them back.
     pub(super) fn settings(self) -> Option<(Value, Value)> {
         match self {
-            Self::Of(_) | Self::ClientCredentialsWithProof | Self::PushedSilent => None,
+            Self::Of(_)
+            | Self::ClientCredentialsWithProof
+            | Self::Refused
+            | Self::RefusedWithProof
+            | Self::PushedSilent => None,
             Self::CodeWithMinimalIdToken => {
                 Some((json!({ "id_token_claims": "minimal" }), json!({ "id_token_claims": "scopes" })))
             }

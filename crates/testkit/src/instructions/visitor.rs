@@ -23,43 +23,65 @@ fn wrong(kind: &'static str, response: &Response<'_>) -> Wrong {
     Wrong::new(kind, format!("{} {}", response.status, String::from_utf8_lossy(response.body)))
 }
 
-/// Client credentials with a new DPoP proof each time (RFC 9449 4), by a key of ES256 as most clients have.
-pub(super) struct ProofVisitor {
+/// What a token request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asks {
+    /// Client credentials, which are granted.
+    ClientCredentials,
+    /// A grant type that there is not. It is refused once the client has authenticated and its proof, if there is one, is
+    /// verified, and before anything else happens.
+    NoGrant,
+}
+
+/// A token request, with a new DPoP proof each time (RFC 9449 4) by a key of ES256, as most clients have, or without.
+pub(super) struct TokenVisitor {
     seed: Arc<Seed>,
-    key: Signing,
+    asks: Asks,
+    key: Option<Signing>,
     basic: String,
 }
 
-impl ProofVisitor {
-    pub(super) fn new(seed: &Arc<Seed>) -> Self {
-        Self { seed: Arc::clone(seed), key: Signing::generate(Algorithm::Es256), basic: basic(seed) }
+impl TokenVisitor {
+    pub(super) fn new(seed: &Arc<Seed>, asks: Asks, with_proof: bool) -> Self {
+        let key = with_proof.then(|| Signing::generate(Algorithm::Es256));
+        Self { seed: Arc::clone(seed), asks, key, basic: basic(seed) }
     }
 
-    fn proof(&self) -> String {
+    fn proof(&self, key: &Signing) -> String {
         let target = &self.seed.target;
         let claims = json!({
             "jti": random::base64url::<16>(&SystemRandom), "htm": "POST", "iat": unix_micros() / 1_000_000,
             "htu": format!("{}{}", target.issuer, target.endpoints.token),
         });
-        self.key.jws(&self.key.dpop_header(), &claims)
+        key.jws(&key.dpop_header(), &claims)
     }
 }
 
-impl Visitor for ProofVisitor {
+impl Visitor for TokenVisitor {
     fn next_request(&mut self, out: &mut Vec<u8>) -> Next {
-        let proof = self.proof();
+        let proof = self.key.as_ref().map(|key| self.proof(key));
         let target = &self.seed.target;
-        let fields = [FORM, ("authorization", &*self.basic), ("dpop", &*proof)];
-        let body = b"grant_type=client_credentials";
+        let mut fields = vec![FORM, ("authorization", &*self.basic)];
+        fields.extend(proof.as_deref().map(|proof| ("dpop", proof)));
+        let body: &[u8] = match self.asks {
+            Asks::ClientCredentials => b"grant_type=client_credentials",
+            Asks::NoGrant => b"grant_type=there_is_no_such_one",
+        };
         request::with_body(out, ("POST", &target.endpoints.token), &target.authority, &fields, body);
         Next::Send
     }
 
     fn check(&mut self, response: &Response<'_>) -> Result<Right, Wrong> {
         let answer: Value = serde_json::from_slice(response.body).unwrap_or_default();
-        match answer["token_type"] == "DPoP" {
-            true => Ok(Right { signatures: 1 }),
-            false => Err(wrong("not_bound", response)),
+        let is_right = match (self.asks, &self.key) {
+            (Asks::ClientCredentials, Some(_)) => answer["token_type"] == "DPoP",
+            (Asks::ClientCredentials, None) => answer["token_type"] == "Bearer",
+            // A proof that is not good would be told of instead.
+            (Asks::NoGrant, _) => answer["error"] == "unsupported_grant_type",
+        };
+        match is_right {
+            true => Ok(Right { signatures: u32::from(self.asks == Asks::ClientCredentials) }),
+            false => Err(wrong("token", response)),
         }
     }
 }

@@ -7,7 +7,7 @@ use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::random::SystemRandom;
 use symbolon_crypto::{digest, encoding, random};
 use symbolon_testkit::{
-    Answer, AuthorizationRequest, Browser, RelyingParty, Signing, TestServer, TokenSet, decode_jwt,
+    Answer, AuthorizationRequest, Browser, Options, RelyingParty, Signing, TestServer, TokenSet, decode_jwt,
 };
 
 use crate::device;
@@ -344,4 +344,36 @@ fn nonces_are_asked_for_where_they_are_needed_and_must_be_ours_everywhere() {
     let off = server.admin("PATCH", &path, Some(json!({ "settings": { "dpop_nonce": "off" } })));
     assert_eq!(off.status, 200, "{off:?}");
     assert_eq!(holder.token(&rp, &form).status, 200);
+}
+
+#[test]
+fn a_proof_that_was_used_is_no_good_after_a_restart_or_a_crash() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({}));
+    let issuer = server.issuer.clone();
+    let form = [("grant_type", "client_credentials")];
+    let holder = Holder::new(&server);
+    let used = [(); 2].map(|()| holder.proof("POST", "/token", &json!({})));
+    TokenSet::of(&holder.token_with(&rp, &form, &used[0]));
+
+    let key = holder.key;
+    let server = server.restart(Options { seed: 2, ..Options::default() }.issuer(&issuer));
+    let holder = Holder { server: &server, key };
+    assert_eq!(holder.token_with(&rp, &form, &used[0]).error(), "invalid_dpop_proof");
+    TokenSet::of(&holder.token_with(&rp, &form, &used[1]));
+
+    let key = holder.key;
+    let server = server.crash(Options { seed: 3, ..Options::default() }.issuer(&issuer));
+    let holder = Holder { server: &server, key };
+    let again = holder.token_with(&rp, &form, &used[1]);
+    assert_eq!(again.status, 400, "{again:?}");
+    // A store that has forgotten it cannot tell it from others of its time, and asks for a nonce.
+    if let Some(nonce) = again.header("dpop-nonce") {
+        assert_eq!(again.error(), "use_dpop_nonce");
+        let proof = holder.proof("POST", "/token", &json!({ "nonce": nonce }));
+        TokenSet::of(&holder.token_with(&rp, &form, &proof));
+        server.clock.advance(Duration::from_secs(31));
+    }
+    TokenSet::of(&holder.token(&rp, &form));
+    assert_eq!(holder.token_with(&rp, &form, &used[1]).status, 400);
 }

@@ -70,7 +70,7 @@ fn by_id_jag(
     // Its issuer has allowed none.
     authorization_details::refuse(form.get(authorization_details::PARAMETER)?)?;
     let targets: Vec<&str> = form.get_all("audience").chain(form.get_all("resource")).collect();
-    id_jag::accept(&rules, assertion, user, (form.get("scope")?, &targets))
+    id_jag::accept(&rules, assertion, user, (form.get("scope")?, targets.as_slice()))
 }
 
 /// The user whom an assertion of a trusted issuer names, and the use of it that must be marked. `refused`: the error of this grant.

@@ -35,10 +35,9 @@ pub(super) async fn of_id_token(
     if claims.client_id == call.client.client_id {
         rule::may_have(&mut claims, call.client);
     } else {
-        match app.client_at_hand(issuer, &claims.client_id).await? {
-            Some(other) => rule::may_have(&mut claims, &other),
-            None => return Err(refused(&claims, Reason::TokenClientUnknown)),
-        }
+        let other = app.client_at_hand(issuer, &claims.client_id).await?;
+        let other = other.ok_or_else(|| refused(&claims, Reason::TokenClientUnknown))?;
+        rule::may_have(&mut claims, &other);
     }
     let mut lineage = claims.lineage(&issuer.id);
     // It has no id.

@@ -46,17 +46,16 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
         }
         SubjectKind::Jwt | SubjectKind::AccessToken => None,
     };
-    if let (Some(subject), true) = (&other, exchange.is_for_id_jag()) {
-        return Box::pin(id_jag(call, &exchange, &subject.claims, durable)).await;
+    if let (Some(other), true) = (&other, exchange.is_for_id_jag()) {
+        return Box::pin(issue_id_jag(call, &exchange, &other.claims, durable)).await;
     }
-    let own = match &other {
-        Some(_) => None,
-        None => Some(live(call, exchange.subject_token, rule::invalid_subject_token, durable).await?),
-    };
-    let subject = match (&other, &own) {
-        (Some(other), _) => &*other.claims,
-        (None, Some(own)) => &own.claims,
-        (None, None) => return Err(Failure::Internal("an exchange without a subject".into())),
+    let own;
+    let claims = match &other {
+        Some(other) => &*other.claims,
+        None => {
+            own = live(call, exchange.subject_token, rule::invalid_subject_token, durable).await?;
+            &own.claims
+        }
     };
     let actor = match exchange.actor_token {
         Some(token) => Some(actor(call, token, durable).await?),
@@ -66,7 +65,7 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
         claims: &token.claims,
         is_of_registered_client: *is_of_registered_client,
     });
-    let mut access = exchange.issue(&rules, subject, actor)?;
+    let mut access = exchange.issue(&rules, claims, actor)?;
     call.use_proof(durable).await?;
     // Not copied from the subject token: the result may be for another party, and the user may have lost a role since.
     claims::release(call, &mut access).await?;
@@ -78,7 +77,7 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
 }
 
 /// An ID-JAG for this ID token (draft-ietf-oauth-identity-assertion-authz-grant 4.3).
-async fn id_jag(
+async fn issue_id_jag(
     call: &GrantCall<'_>,
     exchange: &Exchange<'_>,
     subject: &AccessToken,

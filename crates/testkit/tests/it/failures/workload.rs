@@ -1,6 +1,6 @@
 //! Clients that authenticate by assertions of a trusted issuer.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_protocol::refusal::Reason;
 use symbolon_testkit::{Answer, RelyingParty, Signing, TestServer};
@@ -33,6 +33,31 @@ impl Bench {
         Self { server, platform, key }
     }
 
+    /// Presents an ID-JAG with further claims, made for the client's id.
+    fn present_id_jag(&self, id: &str, more: impl FnOnce(&str) -> Value) -> Answer {
+        let grant = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+        let rp = RelyingParty::register(&self.server, json!({ "grant_types": [grant] }));
+        let user = self.server.create_user(&format!("{id}@example.com"));
+        let trusted = json!([{ "issuer": self.platform.issuer, "for": ["id_jag"], "subject": "user_id" }]);
+        let before = self.server.admin("GET", "/settings", None).json()["settings"]["trusted_issuers"].clone();
+        let set = |list: &Value| {
+            let answer = self.server.admin("PATCH", "/settings", Some(json!({ "trusted_issuers": list })));
+            assert_eq!(answer.status, 200, "{answer:?}");
+        };
+        set(&trusted);
+        let now = self.server.now().seconds();
+        let mut claims = json!({
+            "iss": self.platform.issuer, "sub": user, "aud": self.server.issuer, "iat": now, "exp": now + 60, "jti": id,
+        });
+        claims.as_object_mut().unwrap().extend(more(&rp.client_id).as_object().unwrap().clone());
+        let assertion = self.key.jwt("oauth-id-jag+jwt", &claims);
+        let form = [("grant_type", grant), ("assertion", &*assertion)];
+        let headers = [("x-request-id", id), ("authorization", &*rp.basic())];
+        let answer = self.server.browser().post_with("/token", &form, &headers);
+        set(&before);
+        answer
+    }
+
     /// Presents the token of a workload of this issuer, as the client that is another's workload.
     fn present(&self, id: &str, iss: &str) -> Answer {
         let entry = |issuer: &str| json!({ "issuer": issuer, "sub": "repo:acme/other" });
@@ -56,7 +81,7 @@ impl Bench {
     }
 }
 
-pub(super) const CASES: [Case<Bench>; 4] = [
+pub(super) const CASES: [Case<Bench>; 6] = [
     Case::new(
         Reason::AssertionIssuerUntrusted,
         REFUSED,
@@ -75,6 +100,15 @@ pub(super) const CASES: [Case<Bench>; 4] = [
         &["/down: its metadata: it answered 503"],
         |bench, id| bench.present(id, &format!("{}/down", bench.platform.issuer)),
     ),
+    Case::new(
+        Reason::AssertionOfOtherClient,
+        (400, "invalid_grant"),
+        &["`client_id` was another"],
+        |bench, id| bench.present_id_jag(id, |_| json!({ "client_id": "another" })),
+    ),
+    Case::new(Reason::AssertionKeyOther, (400, "invalid_grant"), &[], |bench, id| {
+        bench.present_id_jag(id, |own| json!({ "client_id": own, "cnf": { "jkt": "another" } }))
+    }),
     Case::new(
         Reason::AssertionSubjectUnknown,
         (400, "invalid_grant"),

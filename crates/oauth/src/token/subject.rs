@@ -67,10 +67,7 @@ async fn session_lives(
 }
 
 /// A JWT of a trusted issuer that the client may exchange; `None` if it is none. It counts once: call [`use_up`].
-pub(super) async fn of_trusted_issuer(
-    call: &GrantCall<'_>,
-    token: &str,
-) -> Result<Option<Subject>, Failure> {
+pub(super) async fn of_trusted_issuer(call: &GrantCall<'_>, token: &str) -> Result<Option<Subject>, Failure> {
     let accepted = &call.client.token_exchange.subject_token_issuers;
     let read = IssuedAssertion::read(token);
     let Some(assertion) = read.filter(|read| accepted.iter().any(|own| own == read.issuer())) else {

@@ -1,7 +1,7 @@
 //! Identity Assertion JWT Authorization Grants (ID-JAG, draft-ietf-oauth-identity-assertion-authz-grant-03): assertions about a user
 //! that are made for the authorization server of another domain. A client gets one here and presents it there for an access token.
 //!
-//! This issuer makes them by token exchange ([`issue`]), and takes those of trusted issuers in the JWT bearer grant ([`accept`]).
+//! This issuer makes them by token exchange ([`issue`]), and takes those of trusted issuers in the JWT bearer grant ([`accept()`]).
 
 mod accept;
 mod audience;
@@ -62,9 +62,7 @@ pub(super) fn check_request(context: &Context<'_>, request: &ExchangeRequest<'_>
     let may_name = |resource: &str| entry.resources.iter().any(|own| own == resource);
     match request.resource.iter().find(|resource| !may_name(resource)) {
         None => Ok(()),
-        Some(resource) => {
-            Err(not_allowed("resource", resource, entry.resources.iter().map(String::as_str)))
-        }
+        Some(resource) => Err(not_allowed("resource", resource, entry.resources.iter().map(String::as_str))),
     }
 }
 
@@ -112,7 +110,9 @@ pub fn issue(
         return Err(of_other_client(client, subject, "the subject_token was issued to another client"));
     }
     let audience = exchange.audience.first().copied().unwrap_or_default();
-    let Some(entry) = audience_of(context, audience) else { return Err(not_allowed("audience", audience, [])) };
+    let Some(entry) = audience_of(context, audience) else {
+        return Err(not_allowed("audience", audience, []));
+    };
     let scope = granted(entry, exchange.scope.as_ref())?;
     let iat = now.seconds();
     let mut claims =

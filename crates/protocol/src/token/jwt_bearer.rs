@@ -55,11 +55,7 @@ pub fn purpose(assertion: &IssuedAssertion<'_>) -> TrustedUse {
 }
 
 /// The refusal of an assertion of an issuer that is not trusted for this purpose.
-pub fn of_stranger(
-    context: &Context<'_>,
-    assertion: &IssuedAssertion<'_>,
-    purpose: TrustedUse,
-) -> Refusal {
+pub fn of_stranger(context: &Context<'_>, assertion: &IssuedAssertion<'_>, purpose: TrustedUse) -> Refusal {
     let trusted = context.settings.trusted_issuers.iter().filter(|own| own.is_for(purpose));
     untrusted(assertion.issuer(), trusted.map(|own| own.issuer.as_str()))
 }

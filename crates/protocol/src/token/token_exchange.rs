@@ -190,9 +190,7 @@ fn issued_type(requested: Option<&str>) -> Result<&'static str, OAuthError> {
 /// `invalid_grant`.
 pub(super) fn check_subject(context: &Context<'_>, subject: &AccessToken) -> Result<(), OAuthError> {
     let (url, now) = (&context.issuer.url, context.now);
-    subject
-        .check(url, now)
-        .map_err(|not| invalid_subject_token(subject.refused_as_not_valid(not, url, now)))
+    subject.check(url, now).map_err(|not| invalid_subject_token(subject.refused_as_not_valid(not, url, now)))
 }
 
 fn missing(parameter: &str, description: &'static str) -> OAuthError {

@@ -156,9 +156,7 @@ fn check_one(entry: &TrustedIssuer, own: &str, may_be_plain: bool) -> Result<(),
         return Err(format!("audience must be 1 to {LONGEST} bytes without control characters"));
     }
     if entry.uses.is_empty() {
-        return Err(
-            "for must name client_authentication, jwt_bearer, id_jag or token_exchange".to_owned()
-        );
+        return Err("for must name client_authentication, jwt_bearer, id_jag or token_exchange".to_owned());
     }
     let is_about_users = entry.uses.iter().any(|own| *own != TrustedUse::ClientAuthentication);
     if !entry.subject.is_identity() && !is_about_users {

@@ -155,7 +155,11 @@ fn an_id_jag_is_made_for_what_the_metadata_name_and_for_the_clients_own_people()
         "id_jag_audiences": [entry], "allowed_subject_token_clients": [scene.wiki.client_id],
     });
     let other = RelyingParty::register(&scene.idp, metadata);
-    assert_eq!(told(&scene.ask(&other, &id_token, &[])), refused("invalid_grant"), "another client's ID token");
+    assert_eq!(
+        told(&scene.ask(&other, &id_token, &[])),
+        refused("invalid_grant"),
+        "another client's ID token"
+    );
     let without = RelyingParty::register(&scene.idp, json!({}));
     let own = without.sign_in(&scene.browser).id_token.unwrap();
     assert_eq!(told(&scene.ask(&without, &own, &[])), refused("invalid_target"));
@@ -165,7 +169,11 @@ fn an_id_jag_is_made_for_what_the_metadata_name_and_for_the_clients_own_people()
 
     let sid = decode_jwt(&id_token).1["sid"].as_str().unwrap().to_owned();
     assert!(scene.idp.admin("DELETE", &format!("/sessions/{sid}"), None).status < 300);
-    assert_eq!(told(&scene.ask(&scene.wiki, &id_token, &[])), refused("invalid_grant"), "the session has ended");
+    assert_eq!(
+        told(&scene.ask(&scene.wiki, &id_token, &[])),
+        refused("invalid_grant"),
+        "the session has ended"
+    );
     let off = json!({ "idJag": { "enabled": false } });
     assert_eq!(scene.idp.admin("PUT", "/settings/token-exchange", Some(off)).status, 200);
     assert_eq!(told(&scene.ask(&scene.wiki, &id_token, &[])), refused("invalid_request"));
@@ -178,7 +186,10 @@ fn only_an_id_jag_for_this_client_and_this_issuer_is_taken() {
     let other = RelyingParty::register(&scene.chat, json!({ "grant_types": [BEARER], "scope": "email" }));
     let id_jag = scene.id_jag();
     assert_eq!(told(&present(&other, &id_jag, &[])), refused("invalid_grant"), "for another client");
-    assert_eq!(told(&present(&scene.wiki_at_chat, &id_jag, &[("scope", "profile")])), refused("invalid_scope"));
+    assert_eq!(
+        told(&present(&scene.wiki_at_chat, &id_jag, &[("scope", "profile")])),
+        refused("invalid_scope")
+    );
     let elsewhere = [("resource", "https://other.example/")];
     assert_eq!(told(&present(&scene.wiki_at_chat, &id_jag, &elsewhere)), refused("invalid_target"));
     assert_eq!(present(&scene.wiki_at_chat, &id_jag, &[]).status, 200, "a refusal does not use it up");
@@ -218,8 +229,7 @@ fn only_an_id_jag_for_this_client_and_this_issuer_is_taken() {
 }
 
 fn exchange(rp: &RelyingParty, (kind, subject): (&str, &str), more: &[(&str, &str)]) -> Answer {
-    let mut form =
-        vec![("grant_type", EXCHANGE), ("subject_token", subject), ("subject_token_type", kind)];
+    let mut form = vec![("grant_type", EXCHANGE), ("subject_token", subject), ("subject_token_type", kind)];
     form.extend_from_slice(more);
     rp.token(&form)
 }

@@ -54,8 +54,7 @@ fn issued(world: &World, request: &ExchangeRequest<'_>, subject: &AccessToken) -
 
 #[test]
 fn an_id_jag_has_the_claims_of_the_draft() {
-    let request =
-        ExchangeRequest { scope: Some("read more"), resource: &[API], ..request() };
+    let request = ExchangeRequest { scope: Some("read more"), resource: &[API], ..request() };
     let mut claims = issued(&world(), &request, &subject()).unwrap();
     let jti = claims.as_object_mut().unwrap().remove("jti").unwrap();
     assert!(jti.as_str().unwrap().starts_with("jag_"), "{jti}");
@@ -105,7 +104,13 @@ fn only_what_the_metadata_name_is_asked_for() {
             ErrorCode::InvalidRequest,
         ),
     ] {
-        assert_eq!(issued(&world, &request, &subject), Err(code), "{:?} {:?}", request.audience, request.scope);
+        assert_eq!(
+            issued(&world, &request, &subject),
+            Err(code),
+            "{:?} {:?}",
+            request.audience,
+            request.scope
+        );
     }
     let mut off = self::world();
     off.settings.token_exchange_id_jag = false;
@@ -140,7 +145,8 @@ fn the_metadata_are_checked_when_they_are_saved() {
         let entries: Vec<IdJagAudience> = serde_json::from_value(entries).unwrap();
         check_audiences(&entries)
     };
-    let good = json!({ "audience": CHAT, "client_id": "a", "relying_party": "chat", "resources": [API, "urn:x:y"] });
+    let good =
+        json!({ "audience": CHAT, "client_id": "a", "relying_party": "chat", "resources": [API, "urn:x:y"] });
     assert_eq!(told(json!([good, { "audience": "https://chat.example/", "client_id": "a" }])), Ok(()));
     assert!(told(json!([good, good])).unwrap_err().contains("twice"));
     for (name, bad) in [
@@ -205,7 +211,11 @@ fn an_id_jag_gives_what_both_it_and_the_registration_have() {
     let code = |changes: &[(&str, Value)], asked: (Option<&str>, &[&str])| {
         taken(&world, changes, asked).map(drop).map_err(|error| error.code)
     };
-    assert_eq!(code(&[], (Some("phone"), &[])), Err(ErrorCode::InvalidScope), "registered, and not in the ID-JAG");
+    assert_eq!(
+        code(&[], (Some("phone"), &[])),
+        Err(ErrorCode::InvalidScope),
+        "registered, and not in the ID-JAG"
+    );
     assert_eq!(code(&[], (Some("other"), &[])), Err(ErrorCode::InvalidScope), "and the reverse");
     assert_eq!(code(&[], (None, &["https://more.example"])), Err(ErrorCode::InvalidTarget));
     let other = ("resource", json!("https://unknown.example"));

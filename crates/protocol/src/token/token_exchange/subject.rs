@@ -100,8 +100,7 @@ impl IdTokenClaims {
             }
         };
         let audience = Audience::one(aud.as_str());
-        let mut subject =
-            Box::new(AccessToken::about(SmolStr::new(sub.as_str()), aud, Scope::default()));
+        let mut subject = Box::new(AccessToken::about(SmolStr::new(sub.as_str()), aud, Scope::default()));
         subject.iss = iss;
         subject.account = account;
         subject.aud = audience;
@@ -136,7 +135,8 @@ pub fn of_assertion(
     let registered = registered(context.client);
     let scope = match assertion.claim::<String>("scope").map_err(invalid_subject_token)? {
         Some(text) => {
-            let allowed = Scope::parse(&text).map_err(|_| invalid_subject_token(Reason::AssertionMalformed))?;
+            let allowed =
+                Scope::parse(&text).map_err(|_| invalid_subject_token(Reason::AssertionMalformed))?;
             registered.intersection(&allowed)
         }
         None => registered,

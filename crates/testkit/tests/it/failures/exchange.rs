@@ -62,7 +62,8 @@ pub(super) const CASES: [Case<Bench>; 16] = [
         exchange(bench, id, &rp, "x", &[])
     }),
     Case::new(Reason::IdTokenExchangeNotAllowed, (400, "unauthorized_client"), &[], |bench, id| {
-        let types = |all: Value| bench.patch("/settings", json!({ "token_exchange_subject_token_types": all }));
+        let types =
+            |all: Value| bench.patch("/settings", json!({ "token_exchange_subject_token_types": all }));
         types(json!([ACCESS_TOKEN, ID_TOKEN]));
         let answer = exchange(bench, id, &bench.rp, "x", &[("subject_token_type", ID_TOKEN)]);
         types(json!([ACCESS_TOKEN]));
@@ -72,9 +73,7 @@ pub(super) const CASES: [Case<Bench>; 16] = [
         let more = [("subject_token_type", ID_TOKEN), ("requested_token_type", ID_JAG)];
         exchange(bench, id, &bench.rp, "x", &more)
     }),
-    Case::new(Reason::IdJagAudienceNotOne, (400, "invalid_request"), &[], |bench, id| {
-        id_jag(bench, id, &[])
-    }),
+    Case::new(Reason::IdJagAudienceNotOne, (400, "invalid_request"), &[], |bench, id| id_jag(bench, id, &[])),
     Case::new(
         Reason::IdJagTargetNotAllowed,
         (400, "invalid_target"),

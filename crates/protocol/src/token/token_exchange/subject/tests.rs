@@ -157,6 +157,10 @@ fn a_trusted_issuer_narrows_the_scope_and_says_who_may_act() {
     assert_eq!((chain.sub(), chain.depth()), (Some("client:app"), 2));
     for bad in [("scope", json!(5)), ("act", json!("x")), ("may_act", json!([]))] {
         let error = of_trusted(&world, std::slice::from_ref(&bad)).unwrap_err();
-        assert_eq!((error.code, error.reason), (ErrorCode::InvalidGrant, Reason::AssertionMalformed), "{bad:?}");
+        assert_eq!(
+            (error.code, error.reason),
+            (ErrorCode::InvalidGrant, Reason::AssertionMalformed),
+            "{bad:?}"
+        );
     }
 }

@@ -7,7 +7,8 @@
 /// `POST /users`: the kind of account in the reference system, such as `end_user`.
 pub(super) const USER: [&str; 1] = ["user_type"];
 
-/// `idJag` of `PUT /settings/token-exchange`, whose `enabled` can only be false: without it these say nothing.
+/// `idJag` of `PUT /settings/token-exchange`, unless `enabled` is true: without it these say nothing. Where it is on, clients' metadata
+/// say for whom and for how long, so there they are refused.
 pub(super) const ID_JAG: [&str; 4] =
     ["allowedIssuers", "maxTokenLifetime", "includeTenantClaim", "requireConfidentialClient"];
 

@@ -19,6 +19,7 @@ use crate::security_profile::{self, SecurityProfile};
 use crate::settings::ClientOverrides;
 use crate::sign_in::acr::RequestedAcr;
 use crate::time::Timestamp;
+use crate::token::id_jag::IdJagAudience;
 use crate::translation;
 use crate::trusted_issuer::AssertionIssuer;
 
@@ -157,6 +158,15 @@ pub struct TokenExchangePolicy {
     /// it.
     #[serde(rename = "allowed_subject_token_clients", skip_serializing_if = "Vec::is_empty")]
     pub subject_token_clients: Vec<ClientId>,
+    /// Whether it may exchange ID tokens for access tokens. An ID token has no scope, so the result has what the client registered.
+    #[serde(rename = "id_token_exchange_allowed", skip_serializing_if = "is_false")]
+    pub id_tokens: bool,
+    /// The trusted issuers whose JWTs about users it may exchange.
+    #[serde(rename = "allowed_subject_token_issuers", skip_serializing_if = "Vec::is_empty")]
+    pub subject_token_issuers: Vec<String>,
+    /// The authorization servers of other domains for which it may get an ID-JAG.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub id_jag_audiences: Vec<IdJagAudience>,
     /// Whether results contain the actor.
     pub delegation_mode: DelegationMode,
 }

@@ -38,6 +38,7 @@ use crate::refusal::{Details, Reason};
 use crate::scope::Scope;
 use crate::settings::{ClientOverrides, LONGEST_LIFE};
 use crate::time::Timestamp;
+use crate::token::id_jag::{self, IdJagAudience};
 use crate::translation::{self, MOST_TRANSLATIONS};
 use crate::unknown_member::{self, Members};
 
@@ -523,8 +524,18 @@ fn token_exchange(doc: &mut Members) -> Result<TokenExchangePolicy, OAuthError> 
         allowed: take(doc, "token_exchange_allowed")?.unwrap_or_default(),
         targets: named.then_some(targets),
         subject_token_clients: take(doc, "allowed_subject_token_clients")?.unwrap_or_default(),
+        id_tokens: take(doc, "id_token_exchange_allowed")?.unwrap_or_default(),
+        subject_token_issuers: list(doc, "allowed_subject_token_issuers")?,
+        id_jag_audiences: id_jag_audiences(doc)?,
         delegation_mode: take(doc, "delegation_mode")?.unwrap_or_default(),
     })
+}
+
+fn id_jag_audiences(doc: &mut Members) -> Result<Vec<IdJagAudience>, OAuthError> {
+    const NAME: &str = "id_jag_audiences";
+    let entries: Vec<IdJagAudience> = take(doc, NAME)?.unwrap_or_default();
+    id_jag::check_audiences(&entries).map_err(|why| invalid(NAME, why))?;
+    Ok(entries)
 }
 
 fn overrides(doc: &mut Members) -> Result<ClientOverrides, OAuthError> {

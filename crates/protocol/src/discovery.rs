@@ -11,6 +11,7 @@ use crate::response_type::ResponseType;
 use crate::scope::{GROUPS, ROLES, Scope};
 use crate::settings::IssuerSettings;
 use crate::sign_in::acr::Acr;
+use crate::token::id_jag;
 use crate::trusted_issuer::TrustedUse;
 use crate::ui_locale::UiLocale;
 use crate::user_claims::PROFILE_CLAIMS;
@@ -213,6 +214,12 @@ pub struct ProviderMetadata<'a> {
     pub request_uri_parameter_supported: bool,
     pub require_request_uri_registration: bool,
     pub require_pushed_authorization_requests: bool,
+    /// draft-ietf-oauth-identity-chaining: what a token exchange issues for other domains.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub identity_chaining_requested_token_types_supported: Vec<&'static str>,
+    /// draft-ietf-oauth-identity-assertion-authz-grant 7: whose assertions of other domains the JWT bearer grant takes, by their kind.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub authorization_grant_profiles_supported: Vec<&'static str>,
 }
 
 /// An issuer's URL as the paths of its endpoints are appended to it: a terminating slash is removed before (OpenID
@@ -244,6 +251,8 @@ pub fn provider_metadata<'a>(
     };
     let methods = || offered().map(TokenEndpointAuthMethod::as_str).collect::<Vec<_>>();
     let grants = GrantType::ALL.into_iter();
+    let is_trusted_for = |purpose| settings.trusted_issuers.iter().any(|own| own.is_for(purpose));
+    let makes_id_jags = settings.token_exchange && settings.token_exchange_id_jag;
     ProviderMetadata {
         issuer: issuer_url.to_owned(),
         authorization_endpoint: url(path::AUTHORIZATION),
@@ -268,7 +277,7 @@ pub fn provider_metadata<'a>(
             .filter(|grant| match grant {
                 GrantType::TokenExchange => settings.token_exchange,
                 GrantType::JwtBearer => {
-                    settings.trusted_issuers.iter().any(|own| own.is_for(TrustedUse::JwtBearer))
+                    is_trusted_for(TrustedUse::JwtBearer) || is_trusted_for(TrustedUse::IdJag)
                 }
                 _ => true,
             })
@@ -317,6 +326,15 @@ pub fn provider_metadata<'a>(
         // OpenID Connect Core 6.2, RFC 9101 10.4.1: no address is asked that its client has not registered.
         require_request_uri_registration: true,
         require_pushed_authorization_requests: settings.require_pushed_authorization_requests,
+        identity_chaining_requested_token_types_supported: makes_id_jags
+            .then_some(id_jag::TOKEN_TYPE)
+            .into_iter()
+            .collect(),
+        // Draft 8.4: it says that the profile is known, and not whose.
+        authorization_grant_profiles_supported: is_trusted_for(TrustedUse::IdJag)
+            .then_some(id_jag::PROFILE)
+            .into_iter()
+            .collect(),
     }
 }
 
@@ -500,6 +518,28 @@ mod tests {
             *grants,
             json!(["authorization_code", "refresh_token", "client_credentials", "implicit", device])
         );
+    }
+
+    #[test]
+    fn assertions_for_other_domains_are_told_where_they_are_made_and_where_they_are_taken() {
+        let (types, profiles) =
+            ("identity_chaining_requested_token_types_supported", "authorization_grant_profiles_supported");
+        let plain = document("https://op.example", &IssuerSettings::default());
+        assert!(plain[types].is_null() && plain[profiles].is_null());
+        let trusted = json!([{ "issuer": "https://idp.example", "for": ["id_jag"] }]);
+        let taking = IssuerSettings {
+            trusted_issuers: serde_json::from_value(trusted).unwrap(),
+            ..IssuerSettings::default()
+        };
+        let told = document("https://op.example", &taking);
+        assert_eq!((&told[types], &told[profiles]), (&Value::Null, &json!([id_jag::PROFILE])));
+        let grants = told["grant_types_supported"].as_array().unwrap();
+        assert!(grants.contains(&json!(GrantType::JwtBearer)), "draft 7: MUST also be there");
+        let making = IssuerSettings { token_exchange_id_jag: true, ..IssuerSettings::default() };
+        let told = document("https://op.example", &making);
+        assert_eq!((&told[types], &told[profiles]), (&json!([id_jag::TOKEN_TYPE]), &Value::Null));
+        let off = IssuerSettings { token_exchange: false, ..making };
+        assert!(document("https://op.example", &off)[types].is_null());
     }
 
     #[test]

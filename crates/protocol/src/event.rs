@@ -187,6 +187,8 @@ events! {
     TokenExchanged => "token.exchanged", false;
     /// A client obtained a token for a user by an assertion of a trusted issuer.
     JwtBearerGranted => "jwt_bearer.granted", true;
+    /// A client obtained an ID-JAG, an assertion about a user for another domain.
+    IdJagIssued => "id_jag.issued", true;
 }
 
 impl Event {

@@ -23,7 +23,7 @@ use crate::sign_in::registration::Registration;
 use crate::sign_in::second_factor_roles::SecondFactorRoles;
 use crate::time::Timestamp;
 use crate::token::access_token::AccessTokenTyp;
-use crate::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
+use crate::token::token_exchange::{ACCESS_TOKEN_TYPE, ID_TOKEN_TYPE, JWT_TYPE};
 use crate::trusted_issuer::TrustedIssuer;
 use crate::ui_locale::UiLocale;
 
@@ -118,8 +118,12 @@ pub struct IssuerSettings {
     pub key_rotation_days: u32,
     /// Whether token exchange is enabled (RFC 8693).
     pub token_exchange: bool,
-    /// The token types as which a subject token may be presented.
+    /// The token types as which a subject token may be presented for an access token.
     pub token_exchange_subject_token_types: SubjectTokenTypes,
+    /// Whether clients may get an ID-JAG for the audiences in their metadata (draft-ietf-oauth-identity-assertion-authz-grant). Not
+    /// written while it is off, so that nodes of earlier versions read the settings.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub token_exchange_id_jag: bool,
     /// The most `audience` parameters, and the most `resource` parameters, of a token exchange.
     pub token_exchange_max_targets: u16,
     /// Strict introspection: a token is active only if its `aud` contains the issuer (or `introspection_audience`)
@@ -337,6 +341,7 @@ impl SecondFactor {
 pub struct SubjectTokenTypes {
     access_token: bool,
     jwt: bool,
+    id_token: bool,
 }
 
 /// One of these types.
@@ -346,18 +351,22 @@ enum SubjectTokenType {
     AccessToken,
     #[serde(rename = "urn:ietf:params:oauth:token-type:jwt")]
     Jwt,
+    #[serde(rename = "urn:ietf:params:oauth:token-type:id_token")]
+    IdToken,
 }
 
 impl SubjectTokenTypes {
     /// Whether a token may be presented as this type.
     pub fn include(&self, name: &str) -> bool {
-        (self.access_token && name == ACCESS_TOKEN_TYPE) || (self.jwt && name == JWT_TYPE)
+        (self.access_token && name == ACCESS_TOKEN_TYPE)
+            || (self.jwt && name == JWT_TYPE)
+            || (self.id_token && name == ID_TOKEN_TYPE)
     }
 }
 
 impl Default for SubjectTokenTypes {
     fn default() -> Self {
-        Self { access_token: true, jwt: true }
+        Self { access_token: true, jwt: true, id_token: false }
     }
 }
 
@@ -369,13 +378,21 @@ impl TryFrom<Vec<SubjectTokenType>> for SubjectTokenTypes {
             return Err("name one at least, or turn token exchange off");
         }
         let named = |kind| types.contains(&kind);
-        Ok(Self { access_token: named(SubjectTokenType::AccessToken), jwt: named(SubjectTokenType::Jwt) })
+        Ok(Self {
+            access_token: named(SubjectTokenType::AccessToken),
+            jwt: named(SubjectTokenType::Jwt),
+            id_token: named(SubjectTokenType::IdToken),
+        })
     }
 }
 
 impl From<SubjectTokenTypes> for Vec<SubjectTokenType> {
     fn from(types: SubjectTokenTypes) -> Self {
-        let all = [(types.access_token, SubjectTokenType::AccessToken), (types.jwt, SubjectTokenType::Jwt)];
+        let all = [
+            (types.access_token, SubjectTokenType::AccessToken),
+            (types.jwt, SubjectTokenType::Jwt),
+            (types.id_token, SubjectTokenType::IdToken),
+        ];
         all.into_iter().filter(|(named, _)| *named).map(|(_, kind)| kind).collect()
     }
 }
@@ -410,6 +427,7 @@ impl Default for IssuerSettings {
             key_rotation_days: 90,
             token_exchange: true,
             token_exchange_subject_token_types: SubjectTokenTypes::default(),
+            token_exchange_id_jag: false,
             token_exchange_max_targets: 10,
             introspection_strict: false,
             introspection_audience: None,

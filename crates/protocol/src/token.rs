@@ -9,6 +9,7 @@ pub mod client_credentials;
 pub mod confirmation;
 pub mod device_code;
 pub mod front_channel;
+pub mod id_jag;
 pub mod id_token;
 pub mod jwt_bearer;
 pub mod refresh_token;

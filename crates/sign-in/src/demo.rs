@@ -209,6 +209,7 @@ fn service_client(demo: &Demo, now: Timestamp) -> Client {
             targets: Some(vec![NEXT_SERVICE.to_owned()]),
             subject_token_clients: vec![ClientId::trusted(CLIENT)],
             delegation_mode: DelegationMode::Delegation,
+            ..TokenExchangePolicy::default()
         },
         ..client(SERVICE, SCOPE, now)
     }

@@ -112,9 +112,13 @@ fn schemas_name_every_member_that_is_shown() {
     );
     assert_described(
         "ClientMetadata",
-        &json!({ "assertion_issuers": [], "authorization_details_types": [] }),
+        &json!({
+            "assertion_issuers": [], "authorization_details_types": [], "id_token_exchange_allowed": true,
+            "allowed_subject_token_issuers": [], "id_jag_audiences": [],
+        }),
     );
     assert_described("IssuerSettings", &json!({ "trusted_issuers": [], "authorization_details_types": [] }));
+    assert_described("IssuerSettings", &json!({ "token_exchange_id_jag": true }));
     let settings = json!(IssuerSettings::default());
     assert_described("IssuerSettings", &settings);
     assert_described("IssuerSettings", &json!({ "attributes": [] }));

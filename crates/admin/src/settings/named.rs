@@ -82,7 +82,7 @@ fn exchange_view(settings: &IssuerSettings) -> Value {
         "allowedSubjectTokenTypes": settings.token_exchange_subject_token_types,
         "maxResourceParams": settings.token_exchange_max_targets,
         "maxAudienceParams": settings.token_exchange_max_targets,
-        "idJag": { "enabled": false },
+        "idJag": { "enabled": settings.token_exchange_id_jag },
     })
 }
 
@@ -90,22 +90,23 @@ async fn token_exchange(call: Call) -> Answer {
     Ok(ok(&exchange_view(&call.app.store.settings(call.id()).await?)))
 }
 
-/// Reads `idJag`, identity assertions for another domain. They are not supported, so they can only be off.
-fn refuse_cross_domain(fields: &mut Fields) -> Result<(), AdminError> {
-    let Some(options) = fields.take::<Map<String, Value>>("idJag")? else { return Ok(()) };
+/// Reads `idJag`: whether clients may get an ID-JAG for the audiences in their metadata.
+fn id_jag(fields: &mut Fields) -> Result<Option<bool>, AdminError> {
+    let Some(options) = fields.take::<Map<String, Value>>("idJag")? else { return Ok(None) };
     let mut options = Fields::within("idJag", options);
-    if options.take::<bool>("enabled")?.unwrap_or_default() {
-        return Err(AdminError::invalid("idJag is not supported"));
+    let enabled: Option<bool> = options.take("enabled")?;
+    if enabled != Some(true) {
+        options.ignore(&script_members::ID_JAG);
     }
-    options.ignore(&script_members::ID_JAG);
-    options.finish()
+    options.finish()?;
+    Ok(enabled)
 }
 
 async fn set_token_exchange(call: Call, payload: Payload) -> Answer {
     let mut fields = payload.fields().await?;
     let enabled: Option<bool> = fields.take("enabled")?;
     let types: Option<SubjectTokenTypes> = fields.take("allowedSubjectTokenTypes")?;
-    refuse_cross_domain(&mut fields)?;
+    let id_jag = id_jag(&mut fields)?;
     // The setting is one limit for both parameters, so it becomes the higher of the two requested ones.
     let resources = fields.bounded("maxResourceParams", 1..=100)?;
     let audiences = fields.bounded("maxAudienceParams", 1..=100)?;
@@ -115,10 +116,12 @@ async fn set_token_exchange(call: Call, payload: Payload) -> Answer {
         let token_exchange = enabled.unwrap_or(current.token_exchange);
         let token_exchange_max_targets = targets.unwrap_or(current.token_exchange_max_targets);
         let token_exchange_subject_token_types = types.unwrap_or(current.token_exchange_subject_token_types);
+        let token_exchange_id_jag = id_jag.unwrap_or(current.token_exchange_id_jag);
         Ok(IssuerSettings {
             token_exchange,
             token_exchange_max_targets,
             token_exchange_subject_token_types,
+            token_exchange_id_jag,
             ..current.clone()
         })
     });

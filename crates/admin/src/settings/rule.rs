@@ -86,6 +86,7 @@ pub(crate) fn document(settings: &IssuerSettings) -> Map<String, Value> {
     document.entry("self_deletion").or_insert(Value::Bool(false));
     document.entry("session_management").or_insert(Value::Bool(false));
     document.entry("require_pushed_authorization_requests").or_insert(Value::Bool(false));
+    document.entry("token_exchange_id_jag").or_insert(Value::Bool(false));
     document.entry("consent_version").or_insert_with(|| 0.into());
     document.entry("consent_lifetime_seconds").or_insert(Value::Null);
     document.entry("registration").or_insert(Value::Null);

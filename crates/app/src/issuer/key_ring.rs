@@ -16,6 +16,7 @@ use symbolon_protocol::key::{KeyRecord, KeyState};
 use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::token::access_token::AccessTokenTyp;
+use symbolon_protocol::token::id_jag;
 
 /// The type of a token (`typ`, RFC 8725 3.11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +35,8 @@ pub enum TokenType {
     Introspection,
     /// `logout+jwt` (Back-Channel Logout 1.0 2.4).
     LogoutToken,
+    /// `oauth-id-jag+jwt` (draft-ietf-oauth-identity-assertion-authz-grant 3.1).
+    IdJag,
 }
 
 impl From<AccessTokenTyp> for TokenType {
@@ -53,6 +56,7 @@ pub struct ActiveKey {
     jwt: EncodedHeader,
     logout_jwt: EncodedHeader,
     introspection_jwt: EncodedHeader,
+    id_jag: EncodedHeader,
 }
 
 impl ActiveKey {
@@ -61,7 +65,8 @@ impl ActiveKey {
         let jwt = EncodedHeader::for_key(&key, Some("JWT"));
         let logout_jwt = EncodedHeader::for_key(&key, Some(back_channel_logout::TYP));
         let introspection_jwt = EncodedHeader::for_key(&key, Some(introspection::JWT_TYP));
-        Self { key, at_jwt, jwt, logout_jwt, introspection_jwt }
+        let id_jag = EncodedHeader::for_key(&key, Some(id_jag::TYP));
+        Self { key, at_jwt, jwt, logout_jwt, introspection_jwt, id_jag }
     }
 
     /// The encoded JWS header for a type of token.
@@ -74,6 +79,7 @@ impl ActiveKey {
             | TokenType::UserInfo => &self.jwt,
             TokenType::LogoutToken => &self.logout_jwt,
             TokenType::Introspection => &self.introspection_jwt,
+            TokenType::IdJag => &self.id_jag,
         }
     }
 }

@@ -4,8 +4,10 @@ use symbolon_crypto::seal::SealError;
 use symbolon_protocol::client::Client;
 use symbolon_protocol::id_token_hint::{IdTokenHint, sealed_for};
 use symbolon_protocol::pairwise::{Pairwise, Veiled};
+use symbolon_protocol::refusal::Reason;
 use symbolon_protocol::token::access_token::AccessToken;
 use symbolon_protocol::token::id_token::IdToken;
+use symbolon_protocol::token::token_exchange::subject;
 
 use super::IssuerState;
 
@@ -64,6 +66,16 @@ impl IssuerState {
         let keys = self.keys.load();
         let open = |purpose: &str, sealed: &str| self.unveil(purpose, sealed).ok();
         IdTokenHint::read(parameter, &self.url, |kid| keys.verifying(kid), open)
+    }
+
+    /// Reads an ID token that is to be exchanged, verifying it with the issuer's keys.
+    ///
+    /// # Errors
+    /// [`Reason`]: it is no ID token of this issuer.
+    pub fn id_token_subject(&self, token: &str) -> Result<Box<AccessToken>, Reason> {
+        let keys = self.keys.load();
+        let open = |purpose: &str, sealed: &str| self.unveil(purpose, sealed).ok();
+        subject::of_id_token(token, |kid| keys.verifying(kid), open)
     }
 
     fn veil(&self, purpose: &str, veiled: &Veiled) -> Result<String, SealError> {

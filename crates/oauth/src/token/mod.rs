@@ -7,6 +7,7 @@ mod device_code;
 mod jwt_bearer;
 mod refresh_token;
 mod signing;
+mod subject;
 mod token_exchange;
 
 pub(crate) use refresh_token::family_of;

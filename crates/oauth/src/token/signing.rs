@@ -12,6 +12,7 @@ use symbolon_protocol::response_encryption::{NESTED, ResponseEncryption};
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::token;
 use symbolon_protocol::token::access_token::AccessToken;
+use symbolon_protocol::token::id_jag;
 use symbolon_protocol::token::id_token::IdToken;
 use symbolon_protocol::token::refresh_token::RefreshToken;
 use symbolon_protocol::token::response::{BEARER, Issued, TokenResponse};
@@ -43,6 +44,13 @@ pub(super) struct Signing<'a> {
     now: Timestamp,
 }
 
+impl GrantResult {
+    /// Whether it is an ID-JAG, which is returned where an access token would be.
+    fn is_id_jag(&self) -> bool {
+        self.issued_token_type == Some(id_jag::TOKEN_TYPE)
+    }
+}
+
 impl<'a> Signing<'a> {
     pub(super) fn of(context: &'a Context, rules: &token::Context<'_>) -> Self {
         let (client, now) = (rules.client, rules.now);
@@ -63,18 +71,23 @@ impl<'a> Signing<'a> {
 
     /// The token response. It is signed while what it rests on becomes durable.
     pub(super) async fn answer(&self, granted: &mut GrantResult) -> Result<Response, Failure> {
+        let (typ, token_type) = match (granted.is_id_jag(), granted.access.cnf.jkt.is_some()) {
+            (true, _) => (TokenType::IdJag, id_jag::NOT_APPLICABLE),
+            // RFC 9449 5.
+            (false, true) => (self.access_token_type, DPOP),
+            (false, false) => (self.access_token_type, BEARER),
+        };
         let GrantResult { access, id, refresh_token, issued_token_type } = granted;
         let mut answer = TokenResponse::begin();
         let claims = self.context.issuer.access_token_payload(access).map_err(unsealed)?;
         let sha256 = if id.is_some() {
-            self.sign_digested(&mut answer, self.access_token, self.access_token_type, &claims).await?
+            self.sign_digested(&mut answer, self.access_token, typ, &claims).await?
         } else {
-            self.sign(&mut answer, self.access_token, self.access_token_type, &claims).await?;
+            self.sign(&mut answer, self.access_token, typ, &claims).await?;
             None
         };
         answer.issued(Issued {
-            // RFC 9449 5.
-            token_type: if access.cnf.jkt.is_some() { DPOP } else { BEARER },
+            token_type,
             expires_in: access.exp.saturating_sub(self.now.seconds()),
             issued_token_type: *issued_token_type,
             refresh_token: refresh_token.as_ref().map(RefreshToken::expose),

@@ -184,6 +184,12 @@ reasons! {
         AssertionSubjectUnknown "assertion_subject_unknown"
             "The `sub` of the assertion names no user here, or one who may not sign in."
             "Connect the person with the identity provider that has the same issuer, or, if that issuer names people by the ids that they have here, set `subject` to `user_id` in `trusted_issuers`.";
+        AssertionOfOtherClient "assertion_of_other_client"
+            "The ID-JAG is for another client: its `client_id` is not the one that authenticated."
+            "Present it as the client that it names, or let the identity provider that makes it name the id that this client has here.";
+        AssertionKeyOther "assertion_key_other"
+            "The ID-JAG is bound to a key (`cnf`) that the request did not prove."
+            "Send a DPoP proof with the key by which the ID-JAG was asked for.";
         ClientCertificateMissing "client_certificate_missing"
             "The client authenticates by its TLS certificate, or gets only tokens that are bound to it, and no certificate came with the request."
             "Let the client present its certificate. If it does, look whether it arrives: `tls.client_certificate_header` is the header that the proxy sets, and the proxy is one of `trusted_proxies`; without a proxy `tls.client_certificates` is on.";
@@ -573,6 +579,18 @@ reasons! {
         ExchangeNotAllowed "exchange_not_allowed"
             "The client may not exchange tokens."
             "Set the client's `token_exchange_allowed` to true, and its `delegation_mode` to another value than `none`.";
+        IdTokenExchangeNotAllowed "id_token_exchange_not_allowed"
+            "The client may not exchange ID tokens for access tokens."
+            "Set the client's `id_token_exchange_allowed` to true.";
+        IdJagOff "id_jag_off"
+            "An ID-JAG was asked for, and this issuer makes none."
+            "Switch it on: `idJag.enabled` of `PUT /api/admin/settings/token-exchange`.";
+        IdJagAudienceNotOne "id_jag_audience_not_one"
+            "A request for an ID-JAG named no `audience`, or more than one."
+            "Send one `audience`: the issuer identifier of the authorization server where the ID-JAG will be presented.";
+        IdJagTargetNotAllowed "id_jag_target_not_allowed"
+            "The client may not get an ID-JAG for this audience or resource, or the `relying_party` of the audience does not exist."
+            "Add the audience and its `resources` to the client's `id_jag_audiences`; the issuer itself can be none.";
         TokenTypeUnsupported "token_type_unsupported"
             "A token type was named that this issuer does not exchange, accept or issue."
             "Use `urn:ietf:params:oauth:token-type:access_token`, and see the setting `token_exchange_subject_token_types`.";
@@ -583,8 +601,8 @@ reasons! {
             "The client may not get tokens for this target."
             "Add the target to the client's `allowed_token_exchange_resources`.";
         ExchangeScopeEmpty "exchange_scope_empty"
-            "Nothing of the scope is both in the subject token and registered for the client."
-            "Ask for scopes that the subject token has, and register them for the client.";
+            "Nothing of the scope is both in the subject token, or the ID-JAG, and registered for the client."
+            "Ask for scopes that the subject token or the ID-JAG has, and register them for the client; for an ID-JAG that is asked for, in the `scope` of its `id_jag_audiences`.";
         ExchangedTooOften "exchanged_too_often"
             "The subject token comes of too long a chain of exchanges."
             "Exchange the first token instead of the result of the result.";

@@ -6,13 +6,14 @@ use super::Context;
 use super::access_token::AccessToken;
 use super::claim::OneOrMany;
 use super::client_credentials::{granted, named};
+use super::id_jag;
 use crate::client::{Client, GrantType};
 use crate::client_authentication::AssertionUse;
 use crate::error::{ErrorCode, OAuthError};
 use crate::grant::GrantId;
 use crate::id::UserId;
 use crate::refusal::{Details, Reason, Refusal};
-use crate::scope::OFFLINE_ACCESS;
+use crate::scope::{OFFLINE_ACCESS, Scope};
 use crate::trusted_issuer::{Expected, IssuedAssertion, TrustedIssuer, TrustedUse, Vouched, untrusted};
 
 /// Whether an authenticated client may use the grant.
@@ -34,7 +35,7 @@ pub fn check_client(client: &Client) -> Result<(), OAuthError> {
     }
 }
 
-/// RFC 7523 3.1: whatever is wrong with the assertion is `invalid_grant`. The client is told no more.
+/// RFC 7523 3.1: whatever is wrong with the assertion is `invalid_grant`. The client is told no more of it.
 pub fn refused(refusal: Refusal) -> OAuthError {
     OAuthError::invalid_grant(refusal.reason, "the assertion is not valid, or names nobody here")
         .because(refusal)
@@ -45,41 +46,49 @@ pub fn malformed() -> OAuthError {
     refused(Refusal::about(Reason::AssertionMalformed, Details::of("assertion")))
 }
 
-/// The refusal of an assertion of an issuer that is not trusted for this grant.
-pub fn of_stranger(context: &Context<'_>, assertion: &IssuedAssertion<'_>) -> OAuthError {
-    let trusted = context.settings.trusted_issuers.iter().filter(|own| own.is_for(TrustedUse::JwtBearer));
-    refused(untrusted(assertion.issuer(), trusted.map(|own| own.issuer.as_str())))
+/// As what an assertion is presented: an ID-JAG says so in its header, and is never taken for another assertion.
+pub fn purpose(assertion: &IssuedAssertion<'_>) -> TrustedUse {
+    match assertion.header().is_type(id_jag::TYP) {
+        true => TrustedUse::IdJag,
+        false => TrustedUse::JwtBearer,
+    }
+}
+
+/// The refusal of an assertion of an issuer that is not trusted for this purpose.
+pub fn of_stranger(context: &Context<'_>, assertion: &IssuedAssertion<'_>, purpose: TrustedUse) -> Refusal {
+    let trusted = context.settings.trusted_issuers.iter().filter(|own| own.is_for(purpose));
+    untrusted(assertion.issuer(), trusted.map(|own| own.issuer.as_str()))
 }
 
 /// The refusal of an assertion whose subject is nobody here, or may not sign in.
-pub fn of_nobody(assertion: &IssuedAssertion<'_>) -> OAuthError {
-    let details = Details::of("sub").sent(assertion.subject());
-    refused(Refusal::about(Reason::AssertionSubjectUnknown, details))
+pub fn of_nobody(assertion: &IssuedAssertion<'_>) -> Refusal {
+    Refusal::about(Reason::AssertionSubjectUnknown, Details::of("sub").sent(assertion.subject()))
 }
 
 /// The refusal of an assertion that was used before (RFC 7523 3, item 7).
-pub fn replayed(mark: &AssertionUse) -> OAuthError {
-    refused(Refusal::about(Reason::AssertionReplayed, Details::of("jti").sent(mark.jti.as_str())))
+pub fn replayed(mark: &AssertionUse) -> Refusal {
+    Refusal::about(Reason::AssertionReplayed, Details::of("jti").sent(mark.jti.as_str()))
 }
 
-/// Verifies an assertion by these keys of its issuer. Returns the use that must be marked: it counts once.
+/// Verifies an assertion about a user by these keys of its issuer. Returns the use that must be marked: it counts once.
 ///
 /// # Errors
-/// `invalid_grant`.
+/// Why it proves nothing, for the operator.
 pub fn verify(
     context: &Context<'_>,
     assertion: &IssuedAssertion<'_>,
+    purpose: TrustedUse,
     (trusted, keys): (&TrustedIssuer, &[Jwk]),
     token_endpoint: &str,
-) -> Result<AssertionUse, OAuthError> {
+) -> Result<AssertionUse, Refusal> {
     let expected = Expected {
         trusted,
-        purpose: TrustedUse::JwtBearer,
+        purpose,
         issuer: &context.issuer.url,
         token_endpoint: (!context.settings.audience_is_issuer).then_some(token_endpoint),
         now: context.now,
     };
-    assertion.verify(keys, &expected).and_then(Vouched::mark).map_err(refused)
+    assertion.verify(keys, &expected).and_then(Vouched::mark)
 }
 
 /// The access token for a user whom a verified assertion names, in a grant of its own. No refresh token is issued (RFC 7521 4.1: the
@@ -95,12 +104,18 @@ pub fn issue(
 ) -> Result<Box<AccessToken>, OAuthError> {
     let scope = granted(&context.client.scope, scope, &[OFFLINE_ACCESS])?;
     let aud = named(context, audience, resource)?;
-    let grant = GrantId::draw(&context.issuer.id, user.as_str(), context.now, context.random);
-    let mut access = AccessToken::of_user(context, grant.slot(), user, scope);
-    access.gid = Some(grant);
+    let mut access = of_new_grant(context, user, scope);
     if let Some(aud) = aud {
         access.aud = aud;
     }
     access.resource = OneOrMany::of(resource.iter().copied());
     Ok(access)
+}
+
+/// An access token for a user, in a grant of its own.
+pub(super) fn of_new_grant(context: &Context<'_>, user: &UserId, scope: Scope) -> Box<AccessToken> {
+    let grant = GrantId::draw(&context.issuer.id, user.as_str(), context.now, context.random);
+    let mut access = AccessToken::of_user(context, grant.slot(), user, scope);
+    access.gid = Some(grant);
+    access
 }

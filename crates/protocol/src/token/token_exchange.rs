@@ -1,13 +1,17 @@
 //! Token exchange (RFC 8693): issues a token for another one, with no longer lifetime and no wider scope.
 //!
 //! First [`check`] the request. Then verify the subject token, and the actor token if [`Exchange::actor_token`] has
-//! one (signature, [`AccessToken::parse`], revocation). Then call [`Exchange::issue`].
+//! one (signature, [`AccessToken::parse`], revocation). Then call [`Exchange::issue`]. A subject that is no access token of
+//! this issuer is read as one first ([`subject`]). For an ID-JAG call [`id_jag::issue`] instead.
+
+pub mod subject;
 
 use url::Url;
 
 use super::Context;
 use super::access_token::{AccessToken, client_subject};
 use super::claim::{ActingParty, Actor, Audience, OneOrMany};
+use super::id_jag;
 use crate::client::{Client, DelegationMode, GrantType};
 use crate::error::{ErrorCode, OAuthError};
 use crate::id::ClientId;
@@ -18,6 +22,8 @@ use crate::scope::{self, Scope};
 pub const ACCESS_TOKEN_TYPE: &str = "urn:ietf:params:oauth:token-type:access_token";
 /// RFC 8693 3: a JWT, which this server's access tokens are.
 pub const JWT_TYPE: &str = "urn:ietf:params:oauth:token-type:jwt";
+/// RFC 8693 3: an ID token.
+pub const ID_TOKEN_TYPE: &str = "urn:ietf:params:oauth:token-type:id_token";
 
 /// The most actors in a chain, and the most ancestors of a token. A longer chain is refused rather than shortened.
 pub const MAX_CHAIN: usize = 16;
@@ -43,18 +49,42 @@ pub struct ExchangeRequest<'a> {
     pub resource: &'a [&'a str],
 }
 
+/// As what the subject token is presented (RFC 8693 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SubjectKind {
+    /// An access token of this issuer.
+    AccessToken,
+    /// A JWT: an access token of this issuer, or one of a trusted issuer.
+    Jwt,
+    /// An ID token of this issuer.
+    IdToken,
+}
+
+impl SubjectKind {
+    fn parse(name: &str) -> Option<Self> {
+        match name {
+            ACCESS_TOKEN_TYPE => Some(Self::AccessToken),
+            JWT_TYPE => Some(Self::Jwt),
+            ID_TOKEN_TYPE => Some(Self::IdToken),
+            _ => None,
+        }
+    }
+}
+
 /// A valid request, of a client that may exchange tokens, for targets that it may name.
 #[derive(Clone)]
 pub struct Exchange<'a> {
     /// The subject token; the caller must verify it.
     pub subject_token: &'a str,
+    /// As what it is presented.
+    pub subject_kind: SubjectKind,
     /// The actor token; the caller must verify it in any case (RFC 8693 2.2.2).
     pub actor_token: Option<&'a str>,
     /// The type of the result (RFC 8693 2.2.1): the requested one, else an access token.
     pub issued_token_type: &'static str,
-    scope: Option<Scope>,
-    audience: &'a [&'a str],
-    resource: &'a [&'a str],
+    pub(super) scope: Option<Scope>,
+    pub(super) audience: &'a [&'a str],
+    pub(super) resource: &'a [&'a str],
 }
 
 /// An actor token with a verified signature that is not revoked.
@@ -105,26 +135,62 @@ pub fn check<'a>(context: &Context<'_>, request: &ExchangeRequest<'a>) -> Result
         present(request.subject_token).ok_or_else(|| missing("subject_token", "subject_token is missing"))?;
     let subject_type = present(request.subject_token_type)
         .ok_or_else(|| missing("subject_token_type", "subject_token_type is missing"))?;
-    if !settings.token_exchange_subject_token_types.include(subject_type) {
-        let sent = ("subject_token_type", subject_type);
-        return Err(unsupported_type(sent, "this subject_token_type is not exchanged"));
-    }
-    check_client(client)?;
     // RFC 8693 2.1: without a requested type the server chooses one.
     let requested = present(request.requested_token_type);
-    if let Some(requested) = requested.filter(|requested| !is_access_token_type(requested)) {
-        let sent = ("requested_token_type", requested);
-        return Err(unsupported_type(sent, "this requested_token_type is not issued"));
+    let is_for_id_jag = requested == Some(id_jag::TOKEN_TYPE);
+    let is_exchanged = match is_for_id_jag {
+        // draft-ietf-oauth-identity-assertion-authz-grant 4.3: an identity assertion.
+        true => subject_type == ID_TOKEN_TYPE,
+        false => settings.token_exchange_subject_token_types.include(subject_type),
+    };
+    let Some(subject_kind) = SubjectKind::parse(subject_type).filter(|_| is_exchanged) else {
+        let sent = ("subject_token_type", subject_type);
+        return Err(unsupported_type(sent, "this subject_token_type is not exchanged"));
+    };
+    check_client(client)?;
+    if subject_kind == SubjectKind::IdToken && !is_for_id_jag && !client.token_exchange.id_tokens {
+        let (code, reason) = (ErrorCode::UnauthorizedClient, Reason::IdTokenExchangeNotAllowed);
+        return Err(OAuthError::new(code, reason, "the client may not exchange ID tokens"));
     }
-    let issued_token_type = if requested == Some(JWT_TYPE) { JWT_TYPE } else { ACCESS_TOKEN_TYPE };
+    let issued_token_type = issued_type(requested)?;
     let actor_token = check_actor_parameters(request)?;
     let scope = match present(request.scope) {
         Some(text) => Some(Scope::parse(text).map_err(|_| scope::malformed(text))?),
         None => None,
     };
-    check_targets(context, request)?;
+    if is_for_id_jag {
+        // Draft 4.3 leaves the actor token to other specifications. To ignore it would be to say less than was asked for.
+        if let (Some(_), Some(kind)) = (actor_token, request.actor_token_type) {
+            return Err(unsupported_type(("actor_token_type", kind), "an ID-JAG names no actor"));
+        }
+        id_jag::check_request(context, request)?;
+    } else {
+        check_targets(context, request)?;
+    }
     let ExchangeRequest { audience, resource, .. } = *request;
-    Ok(Exchange { subject_token, actor_token, issued_token_type, scope, audience, resource })
+    Ok(Exchange { subject_token, subject_kind, actor_token, issued_token_type, scope, audience, resource })
+}
+
+/// The type of the result.
+fn issued_type(requested: Option<&str>) -> Result<&'static str, OAuthError> {
+    match requested {
+        None | Some(ACCESS_TOKEN_TYPE) => Ok(ACCESS_TOKEN_TYPE),
+        Some(JWT_TYPE) => Ok(JWT_TYPE),
+        Some(id_jag::TOKEN_TYPE) => Ok(id_jag::TOKEN_TYPE),
+        Some(other) => {
+            let sent = ("requested_token_type", other);
+            Err(unsupported_type(sent, "this requested_token_type is not issued"))
+        }
+    }
+}
+
+/// Checks the issuer and the validity time of a subject token.
+///
+/// # Errors
+/// `invalid_grant`.
+pub(super) fn check_subject(context: &Context<'_>, subject: &AccessToken) -> Result<(), OAuthError> {
+    let (url, now) = (&context.issuer.url, context.now);
+    subject.check(url, now).map_err(|not| invalid_subject_token(subject.refused_as_not_valid(not, url, now)))
 }
 
 fn missing(parameter: &str, description: &'static str) -> OAuthError {
@@ -216,6 +282,11 @@ fn check_targets(context: &Context<'_>, request: &ExchangeRequest<'_>) -> Result
 }
 
 impl Exchange<'_> {
+    /// Whether an ID-JAG is asked for.
+    pub fn is_for_id_jag(&self) -> bool {
+        self.issued_token_type == id_jag::TOKEN_TYPE
+    }
+
     /// The claims of the result. The signatures of the subject token and the actor token were verified, and neither
     /// is revoked. The result expires no later than the subject token, belongs to the same grant and session, and
     /// names the subject token in its lineage, so that its revocation revokes the result too.
@@ -229,10 +300,8 @@ impl Exchange<'_> {
         subject: &AccessToken,
         actor: Option<ActorToken<'_>>,
     ) -> Result<Box<AccessToken>, OAuthError> {
-        let Context { issuer, client, now, .. } = *context;
-        subject
-            .check(&issuer.url, now)
-            .map_err(|not| invalid_subject_token(subject.refused_as_not_valid(not, &issuer.url, now)))?;
+        let Context { issuer, client, .. } = *context;
+        check_subject(context, subject)?;
         if !may_present(client, subject) {
             return Err(of_other_client(client, subject, "the subject_token was issued to another client"));
         }
@@ -264,7 +333,9 @@ impl Exchange<'_> {
         result.amr = subject.amr;
         result.gid.clone_from(&subject.gid);
         result.sid.clone_from(&subject.sid);
-        result.anc = subject.anc.iter().chain([&subject.jti]).cloned().collect();
+        // Only an access token has an id by which it can be revoked.
+        let own = (!subject.jti.as_str().is_empty()).then_some(&subject.jti);
+        result.anc = subject.anc.iter().chain(own).cloned().collect();
         let grantor = subject.gcl.as_ref().unwrap_or(&subject.client_id);
         result.gcl = (*grantor != client.client_id).then(|| grantor.clone());
         result.gat = subject.gid.is_none().then(|| subject.gat.unwrap_or(subject.iat));
@@ -318,7 +389,7 @@ impl Exchange<'_> {
     }
 }
 
-fn of_other_client(caller: &Client, token: &AccessToken, description: &'static str) -> OAuthError {
+pub(super) fn of_other_client(caller: &Client, token: &AccessToken, description: &'static str) -> OAuthError {
     let clients = caller.token_exchange.subject_token_clients.iter().map(ClientId::as_str);
     let refusal = token.refused_to(std::iter::once(caller.client_id.as_str()).chain(clients));
     OAuthError::invalid_grant(refusal.reason, description).because(refusal)

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use smol_str::SmolStr;
 use symbolon_crypto::jwk::Jwk;
@@ -75,9 +76,27 @@ impl<'a> IssuedAssertion<'a> {
         &self.checked.sub
     }
 
+    /// When it ends. Not yet verified.
+    pub fn expires_at(&self) -> Timestamp {
+        self.checked.exp.0
+    }
+
     /// All of its claims.
     pub fn claims(&self) -> &Map<String, Value> {
         &self.claims
+    }
+
+    /// A claim by its type; `None` if it is absent or `null`.
+    ///
+    /// # Errors
+    /// [`Reason::AssertionMalformed`]: it is of another type.
+    pub fn claim<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Reason> {
+        match self.claims.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => {
+                serde_json::from_value(value.clone()).map(Some).map_err(|_| Reason::AssertionMalformed)
+            }
+        }
     }
 
     /// The header, not yet verified: which of the issuer's keys may have signed.
@@ -114,18 +133,24 @@ impl<'a> IssuedAssertion<'a> {
     fn check_type(&self, purpose: TrustedUse) -> Result<(), Refusal> {
         let header = self.token.header();
         let types = purpose.types();
-        if header.typ.is_none() || types.iter().any(|own| header.is_type(own)) {
+        let is_untyped = header.typ.is_none() && purpose.needs_no_type();
+        if is_untyped || types.iter().any(|own| header.is_type(own)) {
             return Ok(());
         }
-        let sent = header.typ.as_deref().unwrap_or_default();
-        Err(Refusal::about(Reason::AssertionTypWrong, Details::of("typ").sent(sent).expected(types)))
+        let details = Details::of("typ").sent(header.typ.as_deref().unwrap_or_default());
+        Err(Refusal::about(Reason::AssertionTypWrong, details.expected(types.iter().copied())))
     }
 
     /// Item 3: the audience must be the authorization server, and nobody besides: any other could present the assertion here
     /// (CVE-2025-27370).
     fn check_audience(&self, expected: &Expected<'_>) -> Result<(), Refusal> {
         let aud = &self.checked.aud;
-        let accepted = [Some(expected.issuer), expected.token_endpoint, expected.trusted.audience.as_deref()];
+        // draft-ietf-oauth-identity-assertion-authz-grant 4.4.1: that of an ID-JAG MUST be the issuer identifier.
+        let (endpoint, other) = match expected.purpose {
+            TrustedUse::IdJag => (None, None),
+            _ => (expected.token_endpoint, expected.trusted.audience.as_deref()),
+        };
+        let accepted = [Some(expected.issuer), endpoint, other];
         let only = aud.only();
         if only.is_some() && accepted.contains(&only) {
             return Ok(());

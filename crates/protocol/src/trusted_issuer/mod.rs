@@ -19,6 +19,7 @@ use url::Url;
 use crate::id::visible_ascii;
 use crate::identity_provider::bounds::check_issuer;
 use crate::refusal::{Details, Reason, Refusal};
+use crate::token::id_jag;
 
 /// The most trusted issuers of one issuer.
 pub const MOST_TRUSTED: usize = 32;
@@ -33,6 +34,10 @@ pub enum TrustedUse {
     ClientAuthentication,
     /// The JWT bearer grant (RFC 7523 2.1).
     JwtBearer,
+    /// The same grant, by an ID-JAG (draft-ietf-oauth-identity-assertion-authz-grant).
+    IdJag,
+    /// The subject of a token exchange (RFC 8693 2.1).
+    TokenExchange,
 }
 
 impl TrustedUse {
@@ -41,20 +46,27 @@ impl TrustedUse {
     pub const fn most_ahead(self) -> Duration {
         match self {
             Self::ClientAuthentication => Duration::from_secs(24 * 3_600),
-            Self::JwtBearer => Duration::from_secs(600),
+            Self::JwtBearer | Self::IdJag | Self::TokenExchange => Duration::from_secs(600),
         }
     }
 
-    /// The values of `typ` that an assertion may have, if it has one (RFC 8725 3.11: a JWT for another purpose is refused).
-    const fn types(self) -> [&'static str; 3] {
+    /// The values of `typ` that an assertion may have (RFC 8725 3.11: a JWT for another purpose is refused).
+    const fn types(self) -> &'static [&'static str] {
         match self {
-            Self::ClientAuthentication => ["JWT", "at+jwt", "client-authentication+jwt"],
-            Self::JwtBearer => ["JWT", "at+jwt", "authorization-grant+jwt"],
+            Self::ClientAuthentication => &["JWT", "at+jwt", "client-authentication+jwt"],
+            Self::JwtBearer => &["JWT", "at+jwt", "authorization-grant+jwt"],
+            Self::IdJag => &[id_jag::TYP],
+            Self::TokenExchange => &["JWT", "at+jwt"],
         }
+    }
+
+    /// Whether an assertion may come without `typ`.
+    const fn needs_no_type(self) -> bool {
+        !matches!(self, Self::IdJag)
     }
 }
 
-/// Whom the `sub` of an assertion names in the JWT bearer grant.
+/// Whom the `sub` of an assertion about a user names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AssertionSubject {
@@ -86,7 +98,7 @@ pub struct TrustedIssuer {
     /// What its assertions are believed for.
     #[serde(rename = "for")]
     pub uses: Vec<TrustedUse>,
-    /// Whom their `sub` names in the JWT bearer grant.
+    /// Whom their `sub` names, where they are about users.
     #[serde(default, skip_serializing_if = "AssertionSubject::is_identity")]
     pub subject: AssertionSubject,
 }
@@ -144,11 +156,11 @@ fn check_one(entry: &TrustedIssuer, own: &str, may_be_plain: bool) -> Result<(),
         return Err(format!("audience must be 1 to {LONGEST} bytes without control characters"));
     }
     if entry.uses.is_empty() {
-        return Err("for must name client_authentication or jwt_bearer".to_owned());
+        return Err("for must name client_authentication, jwt_bearer, id_jag or token_exchange".to_owned());
     }
-    let is_for_grant = entry.is_for(TrustedUse::JwtBearer);
-    if !entry.subject.is_identity() && !is_for_grant {
-        return Err("subject is of use only if for names jwt_bearer".to_owned());
+    let is_about_users = entry.uses.iter().any(|own| *own != TrustedUse::ClientAuthentication);
+    if !entry.subject.is_identity() && !is_about_users {
+        return Err("subject is of use only if for names jwt_bearer, id_jag or token_exchange".to_owned());
     }
     Ok(())
 }

@@ -48,6 +48,7 @@ mod following;
 mod grants;
 mod groups;
 mod guesses;
+mod id_jag;
 mod identities_and_consents;
 mod indistinguishable;
 mod interactions;

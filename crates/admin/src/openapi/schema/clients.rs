@@ -120,6 +120,9 @@ pub(super) fn clients() -> Schemas {
             ("token_exchange_allowed", flag()),
             ("allowed_token_exchange_resources", texts()),
             ("allowed_subject_token_clients", texts()),
+            ("id_token_exchange_allowed", flag()),
+            ("allowed_subject_token_issuers", texts()),
+            ("id_jag_audiences", list(id_jag_audience())),
             ("delegation_mode", json!({ "type": "string", "enum": ["delegation", "impersonation", "none"] })),
             ("audiences", texts()),
             ("access_token_audiences", texts()),
@@ -254,6 +257,20 @@ fn assertion_issuer() -> Value {
         "type": "object", "additionalProperties": { "type": ["string", "integer", "boolean"] },
     });
     object(&["issuer", "sub"], &[("issuer", text()), ("sub", text()), ("claims", claims)])
+}
+
+/// An authorization server of another domain, and what the client may ask for there.
+fn id_jag_audience() -> Value {
+    object(
+        &["audience", "client_id"],
+        &[
+            ("audience", text()),
+            ("client_id", text()),
+            ("relying_party", text()),
+            ("scope", text()),
+            ("resources", texts()),
+        ],
+    )
 }
 
 /// Forms of redirect URIs that a client may be allowed.

@@ -6,7 +6,7 @@ use symbolon_protocol::client::GrantType;
 use symbolon_protocol::settings::MOST_ACCOUNTS;
 use symbolon_protocol::sign_in::puzzle;
 use symbolon_protocol::sign_in::second_factor_roles::MOST_ROLES;
-use symbolon_protocol::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
+use symbolon_protocol::token::token_exchange::{ACCESS_TOKEN_TYPE, ID_TOKEN_TYPE, JWT_TYPE};
 use symbolon_protocol::ui_locale::UiLocale;
 
 use super::super::super::operation::reference;
@@ -111,7 +111,7 @@ pub(super) fn branding() -> Value {
 }
 
 fn subject_token_types() -> Value {
-    json!({ "type": "array", "minItems": 1, "items": { "type": "string", "enum": [ACCESS_TOKEN_TYPE, JWT_TYPE] } })
+    json!({ "type": "array", "minItems": 1, "items": { "type": "string", "enum": [ACCESS_TOKEN_TYPE, JWT_TYPE, ID_TOKEN_TYPE] } })
 }
 
 pub(super) fn settings() -> Schemas {
@@ -163,6 +163,7 @@ pub(super) fn settings() -> Schemas {
             ("token_exchange", flag()),
             ("token_exchange_subject_token_types", subject_token_types()),
             ("token_exchange_max_targets", number()),
+            ("token_exchange_id_jag", flag()),
             ("introspection_strict", flag()),
             ("introspection_audience", optional(&text())),
             ("audit_days", number()),
@@ -182,7 +183,7 @@ pub(super) fn settings() -> Schemas {
         ("allowedSubjectTokenTypes", subject_token_types()),
         ("maxResourceParams", number()),
         ("maxAudienceParams", number()),
-        ("idJag", cross_domain()),
+        ("idJag", id_jag()),
     ];
     vec![
         ("IssuerSettings", settings),
@@ -223,7 +224,7 @@ fn authorization_details_type() -> Value {
 
 /// Another issuer whose assertions are believed.
 fn trusted_issuer() -> Value {
-    let uses = json!({ "type": "string", "enum": ["client_authentication", "jwt_bearer"] });
+    let uses = json!({ "type": "string", "enum": ["client_authentication", "jwt_bearer", "id_jag", "token_exchange"] });
     object(
         &["issuer", "for"],
         &[
@@ -236,9 +237,9 @@ fn trusted_issuer() -> Value {
     )
 }
 
-/// Identity assertions for another domain: not supported, so they can only be off.
-fn cross_domain() -> Value {
-    let mut members = vec![("enabled", json!({ "type": "boolean", "const": false }))];
+/// Identity assertions for other domains. What other systems say of them beside that has no effect.
+fn id_jag() -> Value {
+    let mut members = vec![("enabled", flag())];
     members.extend(ID_JAG.map(|name| (name, without_effect())));
     object(&[], &members)
 }

@@ -92,6 +92,21 @@ fn parameters_of_rfc_8693_section_2_1() {
     }
 }
 
+/// What widens an exchange is off until both the issuer and the client have it.
+#[test]
+fn id_tokens_are_exchanged_where_issuer_and_client_let_them() {
+    let mut world = World::new();
+    let request = ExchangeRequest { subject_token_type: Some(ID_TOKEN_TYPE), ..request() };
+    world.client.token_exchange.id_tokens = true;
+    assert_eq!(checked(&world, &request), Err(ErrorCode::InvalidRequest));
+    let types = json!([ACCESS_TOKEN_TYPE, ID_TOKEN_TYPE]);
+    world.settings.token_exchange_subject_token_types = serde_json::from_value(types.clone()).unwrap();
+    assert_eq!(json!(world.settings.token_exchange_subject_token_types), types);
+    assert_eq!(checked(&world, &request), Ok(()));
+    world.client.token_exchange.id_tokens = false;
+    assert_eq!(checked(&world, &request), Err(ErrorCode::UnauthorizedClient));
+}
+
 #[test]
 fn clients_that_may_not_exchange() {
     let changes: [fn(&mut Client); 4] = [

@@ -165,6 +165,30 @@ fn a_token_for_another_purpose_is_refused() {
     for typ in ["dpop+jwt", "logout+jwt", "secevent+jwt", "oauth-authz-req+jwt"] {
         assert!(!good(client, typ) && !good(grant, typ), "{typ}");
     }
+    let (id_jag, exchange) = (TrustedUse::IdJag, TrustedUse::TokenExchange);
+    assert!(good(exchange, "JWT") && good(exchange, "at+jwt") && !good(exchange, "authorization-grant+jwt"));
+    for typ in ["oauth-id-jag+jwt", "application/oauth-id-jag+jwt"] {
+        assert!(good(id_jag, typ), "{typ}");
+        assert!([client, grant, exchange].into_iter().all(|other| !good(other, typ)), "{typ}");
+    }
+    for typ in ["JWT", "at+jwt", "authorization-grant+jwt"] {
+        assert!(!good(id_jag, typ), "{typ}");
+    }
+    let untyped = issuer.sign_as(None, &with(&[("exp", json!(NOW.seconds() + 60))]));
+    assert_eq!(issuer.verify_for(id_jag, &untyped), Err(Reason::AssertionTypWrong));
+    assert!(issuer.verify_for(exchange, &untyped).is_ok());
+}
+
+#[test]
+fn an_id_jag_is_for_the_issuer_itself() {
+    let mut issuer = Issuer::new();
+    issuer.trusted.audience = Some("urn:op".to_owned());
+    for (aud, is_good) in [(OP, true), (TOKEN_ENDPOINT, false), ("urn:op", false)] {
+        let claims = with(&[("aud", json!(aud)), ("exp", json!(NOW.seconds() + 60))]);
+        let token = issuer.sign_as(Some("oauth-id-jag+jwt"), &claims);
+        let expected = if is_good { None } else { Some(Reason::AssertionAudienceWrong) };
+        assert_eq!(issuer.verify_for(TrustedUse::IdJag, &token).err(), expected, "{aud}");
+    }
 }
 
 #[test]

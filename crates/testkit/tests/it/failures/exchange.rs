@@ -8,6 +8,8 @@ use super::{Bench, Case, run};
 
 const GRANT: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 const ACCESS_TOKEN: &str = "urn:ietf:params:oauth:token-type:access_token";
+const ID_TOKEN: &str = "urn:ietf:params:oauth:token-type:id_token";
+const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
 const INVALID: (u16, &str) = (400, "invalid_grant");
 
 fn exchange(bench: &Bench, id: &str, rp: &RelyingParty, subject: &str, more: &[(&str, &str)]) -> Answer {
@@ -31,6 +33,16 @@ fn bound(bench: &Bench, id: &str, more: &[(&str, &str)]) -> Answer {
     exchange(bench, id, &rp, &subject, more)
 }
 
+/// Asks for an ID-JAG, at an issuer that makes them.
+fn id_jag(bench: &Bench, id: &str, more: &[(&str, &str)]) -> Answer {
+    bench.patch("/settings", json!({ "token_exchange_id_jag": true }));
+    let mut form = vec![("subject_token_type", ID_TOKEN), ("requested_token_type", ID_JAG)];
+    form.extend_from_slice(more);
+    let answer = exchange(bench, id, &bench.rp, "x", &form);
+    bench.patch("/settings", json!({ "token_exchange_id_jag": false }));
+    answer
+}
+
 fn nested(depth: usize) -> Value {
     (0..depth).fold(Value::Null, |inner, number| match inner {
         Value::Null => json!({ "sub": format!("actor-{number}") }),
@@ -38,7 +50,7 @@ fn nested(depth: usize) -> Value {
     })
 }
 
-pub(super) const CASES: [Case<Bench>; 12] = [
+pub(super) const CASES: [Case<Bench>; 16] = [
     Case::new(Reason::ExchangeOff, (400, "unsupported_grant_type"), &[], |bench, id| {
         bench.patch("/settings", json!({ "token_exchange": false }));
         let answer = own(bench, id, &[]);
@@ -49,6 +61,25 @@ pub(super) const CASES: [Case<Bench>; 12] = [
         let rp = bench.client(json!({ "token_exchange_allowed": false }));
         exchange(bench, id, &rp, "x", &[])
     }),
+    Case::new(Reason::IdTokenExchangeNotAllowed, (400, "unauthorized_client"), &[], |bench, id| {
+        let types =
+            |all: Value| bench.patch("/settings", json!({ "token_exchange_subject_token_types": all }));
+        types(json!([ACCESS_TOKEN, ID_TOKEN]));
+        let answer = exchange(bench, id, &bench.rp, "x", &[("subject_token_type", ID_TOKEN)]);
+        types(json!([ACCESS_TOKEN]));
+        answer
+    }),
+    Case::new(Reason::IdJagOff, (400, "invalid_request"), &[], |bench, id| {
+        let more = [("subject_token_type", ID_TOKEN), ("requested_token_type", ID_JAG)];
+        exchange(bench, id, &bench.rp, "x", &more)
+    }),
+    Case::new(Reason::IdJagAudienceNotOne, (400, "invalid_request"), &[], |bench, id| id_jag(bench, id, &[])),
+    Case::new(
+        Reason::IdJagTargetNotAllowed,
+        (400, "invalid_target"),
+        &["`audience` was https://chat.example"],
+        |bench, id| id_jag(bench, id, &[("audience", "https://chat.example")]),
+    ),
     Case::new(Reason::TokenTypeUnsupported, (400, "invalid_request"), &["was urn:x"], |bench, id| {
         own(bench, id, &[("subject_token_type", "urn:x")])
     }),

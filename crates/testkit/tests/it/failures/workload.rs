@@ -1,6 +1,6 @@
 //! Clients that authenticate by assertions of a trusted issuer.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_protocol::refusal::Reason;
 use symbolon_testkit::{Answer, RelyingParty, Signing, TestServer};
@@ -25,12 +25,30 @@ impl Bench {
         let (server, platform) = (TestServer::start_with(options()), Fake::start(&key.jwks()));
         let down = format!("{}/down", platform.issuer);
         let uses = ["client_authentication"];
-        let all = ["client_authentication", "jwt_bearer"];
-        let trusted = json!([{ "issuer": platform.issuer, "for": all }, { "issuer": down, "for": uses }]);
+        let all = ["client_authentication", "jwt_bearer", "id_jag"];
+        let trusted = json!([
+            { "issuer": platform.issuer, "for": all, "subject": "user_id" }, { "issuer": down, "for": uses },
+        ]);
         let answer = server.admin("PATCH", "/settings", Some(json!({ "trusted_issuers": trusted })));
         assert_eq!(answer.status, 200, "{answer:?}");
         platform.set("/down/.well-known/openid-configuration", ("503 Down".to_owned(), String::new()));
         Self { server, platform, key }
+    }
+
+    /// Presents an ID-JAG with further claims, made for the client's id.
+    fn present_id_jag(&self, id: &str, more: impl FnOnce(&str) -> Value) -> Answer {
+        let grant = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+        let rp = RelyingParty::register(&self.server, json!({ "grant_types": [grant] }));
+        let user = self.server.create_user(&format!("{id}@example.com"));
+        let now = self.server.now().seconds();
+        let mut claims = json!({
+            "iss": self.platform.issuer, "sub": user, "aud": self.server.issuer, "iat": now, "exp": now + 60, "jti": id,
+        });
+        claims.as_object_mut().unwrap().extend(more(&rp.client_id).as_object().unwrap().clone());
+        let assertion = self.key.jwt("oauth-id-jag+jwt", &claims);
+        let form = [("grant_type", grant), ("assertion", &*assertion)];
+        let headers = [("x-request-id", id), ("authorization", &*rp.basic())];
+        self.server.browser().post_with("/token", &form, &headers)
     }
 
     /// Presents the token of a workload of this issuer, as the client that is another's workload.
@@ -56,7 +74,7 @@ impl Bench {
     }
 }
 
-pub(super) const CASES: [Case<Bench>; 4] = [
+pub(super) const CASES: [Case<Bench>; 6] = [
     Case::new(
         Reason::AssertionIssuerUntrusted,
         REFUSED,
@@ -75,6 +93,15 @@ pub(super) const CASES: [Case<Bench>; 4] = [
         &["/down: its metadata: it answered 503"],
         |bench, id| bench.present(id, &format!("{}/down", bench.platform.issuer)),
     ),
+    Case::new(
+        Reason::AssertionOfOtherClient,
+        (400, "invalid_grant"),
+        &["`client_id` was another"],
+        |bench, id| bench.present_id_jag(id, |_| json!({ "client_id": "another" })),
+    ),
+    Case::new(Reason::AssertionKeyOther, (400, "invalid_grant"), &[], |bench, id| {
+        bench.present_id_jag(id, |own| json!({ "client_id": own, "cnf": { "jkt": "another" } }))
+    }),
     Case::new(
         Reason::AssertionSubjectUnknown,
         (400, "invalid_grant"),

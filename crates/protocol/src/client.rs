@@ -450,7 +450,8 @@ impl Client {
     /// tokens are bound to its certificate (FAPI 2.0 Security Profile 5.3.2.1).
     pub const fn requires_proof(&self) -> bool {
         self.dpop_bound_access_tokens
-            || (security_profile::is_fapi2(self.settings.profile) && !self.tls_client_certificate_bound_access_tokens)
+            || (security_profile::is_fapi2(self.settings.profile)
+                && !self.tls_client_certificate_bound_access_tokens)
     }
 
     /// Whether it gets only tokens that are bound, to a key or to its certificate.

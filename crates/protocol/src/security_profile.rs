@@ -116,15 +116,21 @@ pub(crate) fn check_request(client: &Client, asked: Asked<'_>) -> Result<(), OAu
         return Ok(());
     }
     if !(asked.response_type.has_id_token() || asked.response_mode.is_signed()) {
-        let description = "response_type=code needs response_mode=jwt: the client has the profile fapi1_advanced";
-        let details = Details::of("response_mode").expected(["jwt", "query.jwt", "fragment.jwt", "form_post.jwt"]);
+        let description =
+            "response_type=code needs response_mode=jwt: the client has the profile fapi1_advanced";
+        let details =
+            Details::of("response_mode").expected(["jwt", "query.jwt", "fragment.jwt", "form_post.jwt"]);
         return Err(OAuthError::invalid_request(Reason::ResponseModeUnsupported, description).about(details));
     }
     let (reason, parameter, description) = match (asked.has_openid, asked.nonce, asked.state) {
-        (true, None, _) => (Reason::NonceMissing, "nonce", "nonce is required: the client has the profile fapi1_advanced"),
-        (false, _, None) => {
-            (Reason::ParameterMissing, "state", "state is required: the client has the profile fapi1_advanced")
+        (true, None, _) => {
+            (Reason::NonceMissing, "nonce", "nonce is required: the client has the profile fapi1_advanced")
         }
+        (false, _, None) => (
+            Reason::ParameterMissing,
+            "state",
+            "state is required: the client has the profile fapi1_advanced",
+        ),
         _ => return Ok(()),
     };
     Err(OAuthError::invalid_request(reason, description).about(Details::of(parameter)))
@@ -177,10 +183,17 @@ fn of_authentication(client: &Client) -> Option<(&'static str, &'static str)> {
 /// FAPI 2.0 Security Profile 5.3.2.2: only `code`, and answers only to https. FAPI 1.0 Advanced 5.2.2-2, Baseline 5.2.2-20: `code`
 /// with signed answers or `code id_token`, and the same.
 fn of_requests(client: &Client, profile: SecurityProfile) -> Option<(&'static str, &'static str)> {
-    let allowed: &[ResponseType] =
-        if profile.is_fapi2() { &[ResponseType::Code] } else { &[ResponseType::Code, ResponseType::CodeIdToken] };
+    let allowed: &[ResponseType] = if profile.is_fapi2() {
+        &[ResponseType::Code]
+    } else {
+        &[ResponseType::Code, ResponseType::CodeIdToken]
+    };
     if client.response_types.iter().any(|own| !allowed.contains(own)) {
-        let why = if profile.is_fapi2() { "must have code alone" } else { "must have code and code id_token alone" };
+        let why = if profile.is_fapi2() {
+            "must have code alone"
+        } else {
+            "must have code and code id_token alone"
+        };
         return Some(("response_types", why));
     }
     // RFC 9700 4.1.3, FAPI 2.0 Security Profile 5.3.2.2, FAPI 1.0 Baseline 5.2.2-10: exact addresses.

@@ -193,7 +193,9 @@ mod tests {
         assert_eq!(state.as_str(), format!("{expected}.salt"));
         let unchanged = |client, origin, sid| is_unchanged(state.as_str(), (client, origin), sid);
         assert!(unchanged("rp", "https://rp.example", "s1") && !unchanged("rp", "https://rp.example", "s2"));
-        assert!(!unchanged("rp", "https://evil.example", "s1") && !unchanged("rp2", "https://rp.example", "s1"));
+        assert!(
+            !unchanged("rp", "https://evil.example", "s1") && !unchanged("rp2", "https://rp.example", "s1")
+        );
         assert!(!is_unchanged("no-salt", ("rp", "https://rp.example"), "s1"));
     }
 

@@ -36,10 +36,12 @@ pub(super) async fn authorize(call: &mut Call) -> Result<Response, Failure> {
     let Call { context, received, durable, client, .. } = call;
     let session = session_cookie(&received.headers, &context.issuer);
     let attempt = AuthorizationAttempt { context, session, received, so_far: None };
-    match attempt.run(received.encoded(), true, client, durable).await? {
+    let next = attempt.run(received.encoded(), true, client, durable).await?;
+    let session = attempt.session;
+    match next {
         NextStep::Answer(response) => Ok(response),
         // Boxed, because all else is rare and its futures are large: the future of a silent request stays small.
-        next => Box::pin(go_on(call, next, attempt.session)).await,
+        next => Box::pin(go_on(call, next, session)).await,
     }
 }
 

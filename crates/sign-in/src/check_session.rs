@@ -7,7 +7,9 @@ use symbolon_pages::CheckSessionPage;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::session_management::is_unchanged;
 
-use symbolon_app::http::{Call, Context, Failure, Framing, Policy, html, json, known_browser_state, no_store};
+use symbolon_app::http::{
+    Call, Context, Failure, Framing, Policy, html, json, known_browser_state, no_store,
+};
 
 /// `GET /check-session`.
 ///

@@ -51,7 +51,8 @@ fn walk_through(context: &Context, demo: &Demo) -> Result<Response, Failure> {
         demo_username: demo.email.clone(),
         demo_password: demo.password.clone(),
     };
-    let policy = Policy { connect: vec!["'self'", &issuer], frame: vec!["'self'", &issuer], ..Policy::default() };
+    let policy =
+        Policy { connect: vec!["'self'", &issuer], frame: vec!["'self'", &issuer], ..Policy::default() };
     Ok(html(StatusCode::OK, rendered(page.render_below(&context.issuer.prefix))?, &policy))
 }
 

@@ -166,7 +166,8 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
             Some(begun) => complete(call, interaction, begun, remember).await,
             None => resume_without_proof(call, interaction).await,
         },
-        Err(refused) => match begun_by_first(&call.received, &interaction, (&attempt, &refused), code).await? {
+        Err(refused) => match begun_by_first(&call.received, &interaction, (&attempt, &refused), code).await?
+        {
             Some(begun) => complete(call, interaction, begun, remember).await,
             None => {
                 if refused.error == SecondFactorError::Wrong {

@@ -108,7 +108,10 @@ fn hold(path: &Path, options: CountOptions, counts: Counts) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if comparison.passed() {
-        println!("An operation takes more of a silent authentication than it may, whatever {} says.", path.display());
+        println!(
+            "An operation takes more of a silent authentication than it may, whatever {} says.",
+            path.display()
+        );
         return ExitCode::FAILURE;
     }
     println!(

@@ -261,7 +261,10 @@ impl<'p> AuthorizationRequest<'p> {
             id_token_can_be_issued(&scope, nonce)?;
         }
         let (has_openid, state) = (scope.contains(OPENID), return_to.state);
-        security_profile::check_request(client, Asked { response_type, response_mode, has_openid, nonce, state })?;
+        security_profile::check_request(
+            client,
+            Asked { response_type, response_mode, has_openid, nonce, state },
+        )?;
         let code_challenge =
             pkce::challenge(sent.code_challenge.value(), sent.code_challenge_method.value())?;
         // OpenID Connect Core 3.1.2.1: only a request with the scope `openid` gets an ID token, and so the nonce back.

@@ -216,7 +216,9 @@ fn fapi_1_has_rules_of_its_own() {
         json!({ "token_endpoint_auth_method": "tls_client_auth", "tls_client_auth_san_dns": "bank.example", "jwks": null }),
     ] {
         let client = create(of_fapi_1(&good)).unwrap_or_else(|error| panic!("{good}: {error}"));
-        assert!(client.requires_signed_requests() && client.requires_bound_tokens() && !client.requires_proof());
+        assert!(
+            client.requires_signed_requests() && client.requires_bound_tokens() && !client.requires_proof()
+        );
     }
     for (member, bad) in [
         ("token_endpoint_auth_method", json!({ "token_endpoint_auth_method": "client_secret_basic" })),

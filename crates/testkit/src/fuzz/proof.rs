@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 use symbolon_crypto::digest::HmacKey;
 use symbolon_crypto::encoding;
 use symbolon_crypto::jws::{EncodedHeader, finish, signing_input};
-use symbolon_protocol::dpop::{self, DpopNonce, Expected, Proof};
+use symbolon_protocol::dpop::{self, DpopNonce, Expected, Nonces, Proof};
+use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::mutual_tls::fuzz::are_same_names;
 use symbolon_protocol::mutual_tls::{ClientCertificate, MAX_HEADER, read_header};
 use symbolon_protocol::params::Params;
@@ -97,12 +98,13 @@ fn check(proof: &str) -> Option<Proof> {
         access_token: None,
         nonce: DpopNonce::Off,
         profile: None,
-        nonce_key: &nonce_key,
+        nonces: Nonces { key: &nonce_key, since: None },
         now: NOW,
     };
     match Proof::check([Some(proof)].into_iter(), &expected) {
         Ok(proof) => {
-            assert!(dpop::is_thumbprint(&proof.thumbprint) && !proof.mark().contains(char::is_whitespace));
+            assert!(dpop::is_thumbprint(&proof.thumbprint));
+            assert_eq!(proof.mark(&IssuerId::default_issuer()).len(), 16);
             assert!(proof.expires_at > NOW && proof.expires_at <= NOW + Duration::from_secs(600));
             Some(proof)
         }

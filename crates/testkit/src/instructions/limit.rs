@@ -59,8 +59,12 @@ impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { what, counted, silent, allowed_percent } = self;
         let ratio = *counted as f64 / (*silent).max(1) as f64;
-        let (allowed, verdict) = (*allowed_percent as f64 / 100.0, if self.is_kept() { "kept" } else { "OVER" });
-        write!(f, "{what}: {counted} instructions, {ratio:.2} of a silent authentication, {allowed:.2} allowed: {verdict}")
+        let (allowed, verdict) =
+            (*allowed_percent as f64 / 100.0, if self.is_kept() { "kept" } else { "OVER" });
+        write!(
+            f,
+            "{what}: {counted} instructions, {ratio:.2} of a silent authentication, {allowed:.2} allowed: {verdict}"
+        )
     }
 }
 

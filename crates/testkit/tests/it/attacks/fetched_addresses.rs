@@ -80,11 +80,7 @@ fn keys_for_a_request_object(server: &TestServer, host: &str) -> Answer {
         "redirect_uri": rp.redirect_uri,
     });
     let object = signing().jwt("JWT", &claims);
-    let asked = [
-        ("client_id", &*rp.client_id),
-        ("redirect_uri", &*rp.redirect_uri),
-        ("request", &*object),
-    ];
+    let asked = [("client_id", &*rp.client_id), ("redirect_uri", &*rp.redirect_uri), ("request", &*object)];
     server.browser().get(&format!("/authorize?{}", query(&asked)))
 }
 
@@ -94,11 +90,7 @@ fn a_request_object(server: &TestServer, host: &str) -> Answer {
         Ok(rp) => rp,
         Err(refused) => return refused,
     };
-    let asked = [
-        ("client_id", &*rp.client_id),
-        ("redirect_uri", &*rp.redirect_uri),
-        ("request_uri", &*uri),
-    ];
+    let asked = [("client_id", &*rp.client_id), ("redirect_uri", &*rp.redirect_uri), ("request_uri", &*uri)];
     server.browser().get(&format!("/authorize?{}", query(&asked)))
 }
 
@@ -221,7 +213,9 @@ fn listening(answer: impl Fn(TcpStream) + Send + Sync + 'static) -> (String, Arc
 #[test]
 fn nothing_is_fetched_from_a_private_address() {
     for (name, fetch) in KINDS {
-        for (listens, host) in [("127.0.0.1:0", "127.0.0.1"), ("127.0.0.1:0", "localhost"), ("[::1]:0", "[::1]")] {
+        for (listens, host) in
+            [("127.0.0.1:0", "127.0.0.1"), ("127.0.0.1:0", "localhost"), ("[::1]:0", "[::1]")]
+        {
             let forbidden = Forbidden::new(listens);
             let server = TestServer::start();
             assert_refused(name, &fetch(&server, &format!("https://{host}:{}", forbidden.port())));
@@ -236,7 +230,9 @@ fn no_redirect_is_followed() {
         let forbidden = Forbidden::new("127.0.0.1:0");
         let to = format!("http://127.0.0.1:{}/x", forbidden.port());
         let (origin, asked) = listening(move |mut stream| {
-            let head = format!("HTTP/1.1 302 Found\r\nlocation: {to}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+            let head = format!(
+                "HTTP/1.1 302 Found\r\nlocation: {to}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+            );
             drop(stream.write_all(head.as_bytes()));
         });
         let server = TestServer::start_with(options().one_node());
@@ -255,7 +251,8 @@ fn endless_answers_are_cut_off() {
         let sent = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&sent);
         let (origin, asked) = listening(move |mut stream| {
-            let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n{\"x\":\"";
+            let head =
+                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n{\"x\":\"";
             let piece = [b'x'; 64 << 10];
             if stream.write_all(head.as_bytes()).is_err() {
                 return;

@@ -42,16 +42,18 @@ impl EmbeddedStore {
     }
 
     /// Opens the shards of a kind: the stored generations or, at the first start, one generation with the configured
-    /// number.
+    /// number. Returns whether it is the first start.
     pub(crate) fn open_generations(
         &self,
         kind: ShardKind,
         shards: u32,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         // Also for kinds that are only in memory, such as codes: their shards are empty after a restart, so earlier ids
         // find nothing.
-        let generations = match stored(&self.journal, kind)? {
+        let stored = stored(&self.journal, kind)?;
+        let is_first_start = stored.is_none();
+        let generations = match stored {
             Some(stored) => stored,
             None => {
                 let (first, _) = opened(&[], shards, now);
@@ -60,7 +62,7 @@ impl EmbeddedStore {
             }
         };
         self.on_kind(kind, Set(&generations));
-        Ok(())
+        Ok(is_first_start)
     }
 
     /// Drops closed generations whose last id has expired.

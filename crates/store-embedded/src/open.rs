@@ -158,9 +158,9 @@ impl EmbeddedStore {
         if !recovery.accept_clock {
             check_clock(&self.journal, now)?;
         }
-        let is_first_start = crate::generation::stored(&self.journal, ShardKind::Assertion)?.is_none();
+        let mut is_first_start = true;
         for kind in ShardKind::ALL {
-            self.open_generations(kind, recovery.shards.of(kind), now)?;
+            is_first_start &= self.open_generations(kind, recovery.shards.of(kind), now)?;
         }
         self.load_tombstones()?;
         self.load_assertion_marks()?;

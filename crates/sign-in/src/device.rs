@@ -21,7 +21,7 @@ use symbolon_protocol::refusal::{Details, Reason, Refusal};
 use symbolon_protocol::sign_in::is_enough;
 use symbolon_store::port::{Decided, Deciding};
 
-use crate::account::{Person, Visitor, visitor_of};
+use crate::account::{Person, Visitor, take_part, visitor_of};
 use crate::authorization_details;
 use crate::authorize::resume;
 use crate::interaction::{Interaction, Page, PendingAuthorization};
@@ -213,20 +213,9 @@ fn accepts(call: &Call, person: &Person, device: &Waiting, params: &Params<'_>) 
 
 async fn allow(call: &mut Call, person: &Person, device: &Waiting) -> Result<Response, Failure> {
     call.must_complete();
-    let Call { context, received, durable, .. } = &mut *call;
-    let Context { app, issuer, .. } = &*context;
-    let (session, client) = (&person.session, &device.client);
-    // As for an authorization code: the client takes part in the session, and is told of its end.
-    if session.has_to_note(client)
-        && let Some(id) = session_cookie(&received.headers, issuer)
-    {
-        let is_told = client.logout.backchannel_logout_uri.is_some();
-        let noted = app.store.note_client(&issuer.id, &id, &client.client_id, is_told).await?;
-        if noted.take(durable) {
-            context.audit(Event::GrantBegun, Some(&session.user), Some(&client.client_id));
-        }
-    }
-    let grant = allowed(&device.asked, &issuer.id, session, app.now(), &*app.random);
+    take_part(call, person, &device.client).await?;
+    let Context { app, issuer, .. } = &call.context;
+    let grant = allowed(&device.asked, &issuer.id, &person.session, app.now(), &*app.random);
     decide(call, person, device, Decision::Allowed(Box::new(grant))).await
 }
 

@@ -35,7 +35,7 @@ pub const LIFETIME: Duration = Duration::from_secs(300);
 pub const LONGEST_LIFETIME: Duration = Duration::from_secs(900);
 
 /// How many requests of one client may wait for one person at a time.
-pub const MOST_WAITING: usize = 4;
+pub const MOST_WAITING: usize = 10;
 
 /// How many waiting requests a person is shown, those that end first before others.
 pub const MOST_SHOWN: usize = 50;

@@ -119,7 +119,7 @@ pub(super) const CASES: [Case<Bench>; 17] = [
     }),
     Case::new(Reason::BackchannelRequestsTooMany, (429, "rate_limit_exceeded"), &[], |bench, id| {
         let rp = till(&bench.server, json!({}));
-        for _ in 0..4 {
+        for _ in 0..10 {
             ask(&rp, PERSON);
         }
         sent(bench, id, &rp, ("/bc-authorize", &HINT))

@@ -5,6 +5,7 @@ use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::jwe::{ContentEncryption, KeyManagement};
 
 use crate::authorize::{Prompt, ResponseMode};
+use crate::backchannel_authentication::DeliveryMode;
 use crate::claim_definition::{Destination, Origin};
 use crate::client::{GrantType, TokenEndpointAuthMethod};
 use crate::response_type::ResponseType;
@@ -27,6 +28,7 @@ pub mod path {
     pub const PUSHED_AUTHORIZATION_REQUEST: &str = "/par";
     pub const DEVICE_AUTHORIZATION: &str = "/device_authorization";
     pub const DEVICE: &str = "/device";
+    pub const BACKCHANNEL_AUTHENTICATION: &str = "/bc-authorize";
     pub const END_SESSION: &str = "/logout";
     pub const CHECK_SESSION: &str = "/check-session";
     pub const REGISTRATION: &str = "/connect/register";
@@ -128,6 +130,7 @@ pub struct MtlsEndpointAliases {
     pub revocation_endpoint: String,
     pub pushed_authorization_request_endpoint: String,
     pub device_authorization_endpoint: String,
+    pub backchannel_authentication_endpoint: String,
 }
 
 impl MtlsEndpointAliases {
@@ -140,6 +143,7 @@ impl MtlsEndpointAliases {
             revocation_endpoint: url(path::REVOCATION),
             pushed_authorization_request_endpoint: url(path::PUSHED_AUTHORIZATION_REQUEST),
             device_authorization_endpoint: url(path::DEVICE_AUTHORIZATION),
+            backchannel_authentication_endpoint: url(path::BACKCHANNEL_AUTHENTICATION),
         }
     }
 }
@@ -148,7 +152,7 @@ impl MtlsEndpointAliases {
 #[derive(Clone, Debug, Serialize)]
 #[allow(
     missing_docs,
-    reason = "each field is the metadata of the same name in Discovery 3, RFC 8414 2, RFC 8705 3.3 and 5, RFC 9126 5, RFC 9207 3, RFC 9396 10, RFC 9449 5.1, RFC 9701 7, JARM 4, OAuth Client ID Metadata Document 6 or the logout specifications"
+    reason = "each field is the metadata of the same name in Discovery 3, RFC 8414 2, RFC 8705 3.3 and 5, RFC 9126 5, RFC 9207 3, RFC 9396 10, RFC 9449 5.1, RFC 9701 7, JARM 4, CIBA Core 4, OAuth Client ID Metadata Document 6 or the logout specifications"
 )]
 pub struct ProviderMetadata<'a> {
     pub issuer: String,
@@ -160,6 +164,7 @@ pub struct ProviderMetadata<'a> {
     pub revocation_endpoint: String,
     pub pushed_authorization_request_endpoint: String,
     pub device_authorization_endpoint: String,
+    pub backchannel_authentication_endpoint: String,
     pub end_session_endpoint: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub registration_endpoint: Option<String>,
@@ -204,6 +209,9 @@ pub struct ProviderMetadata<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mtls_endpoint_aliases: Option<MtlsEndpointAliases>,
     pub authorization_response_iss_parameter_supported: bool,
+    pub backchannel_token_delivery_modes_supported: [&'static str; DeliveryMode::ALL.len()],
+    pub backchannel_authentication_request_signing_alg_values_supported: Vec<&'static str>,
+    pub backchannel_user_code_parameter_supported: bool,
     pub backchannel_logout_supported: bool,
     pub backchannel_logout_session_supported: bool,
     pub frontchannel_logout_supported: bool,
@@ -263,6 +271,7 @@ pub fn provider_metadata<'a>(
         revocation_endpoint: url(path::REVOCATION),
         pushed_authorization_request_endpoint: url(path::PUSHED_AUTHORIZATION_REQUEST),
         device_authorization_endpoint: url(path::DEVICE_AUTHORIZATION),
+        backchannel_authentication_endpoint: url(path::BACKCHANNEL_AUTHENTICATION),
         end_session_endpoint: url(path::END_SESSION),
         registration_endpoint: (!settings.client_registration.is_off()).then(|| url(path::REGISTRATION)),
         client_id_metadata_document_supported: !settings.client_id_metadata_documents.is_empty(),
@@ -314,6 +323,9 @@ pub fn provider_metadata<'a>(
         tls_client_certificate_bound_access_tokens: takes_certificates,
         mtls_endpoint_aliases: mutual_tls.and_then(|own| own.base.as_deref()).map(MtlsEndpointAliases::at),
         authorization_response_iss_parameter_supported: true,
+        backchannel_token_delivery_modes_supported: DeliveryMode::ALL.map(DeliveryMode::as_str),
+        backchannel_authentication_request_signing_alg_values_supported: accepted(),
+        backchannel_user_code_parameter_supported: false,
         backchannel_logout_supported: true,
         backchannel_logout_session_supported: true,
         frontchannel_logout_supported: true,
@@ -405,6 +417,13 @@ mod tests {
             ("revocation_endpoint", json!("https://op.example/acme/revoke")),
             ("end_session_endpoint", json!("https://op.example/acme/logout")),
             ("device_authorization_endpoint", json!("https://op.example/acme/device_authorization")),
+            ("backchannel_authentication_endpoint", json!("https://op.example/acme/bc-authorize")),
+            ("backchannel_token_delivery_modes_supported", json!(["poll", "ping"])),
+            (
+                "backchannel_authentication_request_signing_alg_values_supported",
+                json!(["RS256", "PS256", "ES256", "EdDSA", "Ed25519"]),
+            ),
+            ("backchannel_user_code_parameter_supported", json!(false)),
             ("pushed_authorization_request_endpoint", json!("https://op.example/acme/par")),
             ("require_pushed_authorization_requests", json!(false)),
             ("backchannel_logout_supported", json!(true)),
@@ -448,7 +467,7 @@ mod tests {
         for (name, value) in expected {
             assert_eq!(document[name], value, "{name}");
         }
-        assert_eq!(document["grant_types_supported"].as_array().map(Vec::len), Some(6));
+        assert_eq!(document["grant_types_supported"].as_array().map(Vec::len), Some(7));
     }
 
     #[test]
@@ -514,9 +533,10 @@ mod tests {
         let settings = IssuerSettings { token_exchange: false, ..IssuerSettings::default() };
         let grants = &document("https://op.example", &settings)["grant_types_supported"];
         let device = "urn:ietf:params:oauth:grant-type:device_code";
+        let ciba = "urn:openid:params:grant-type:ciba";
         assert_eq!(
             *grants,
-            json!(["authorization_code", "refresh_token", "client_credentials", "implicit", device])
+            json!(["authorization_code", "refresh_token", "client_credentials", "implicit", device, ciba])
         );
     }
 

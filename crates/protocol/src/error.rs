@@ -32,6 +32,9 @@ pub enum ErrorCode {
     AuthorizationPending,
     SlowDown,
     ExpiredToken,
+    // CIBA Core 13
+    UnknownUserId,
+    InvalidBindingMessage,
     // RFC 9449 5, 8
     InvalidDpopProof,
     UseDpopNonce,
@@ -75,6 +78,8 @@ impl ErrorCode {
             Self::AuthorizationPending => "authorization_pending",
             Self::SlowDown => "slow_down",
             Self::ExpiredToken => "expired_token",
+            Self::UnknownUserId => "unknown_user_id",
+            Self::InvalidBindingMessage => "invalid_binding_message",
             Self::InvalidDpopProof => "invalid_dpop_proof",
             Self::UseDpopNonce => "use_dpop_nonce",
             Self::UnsupportedTokenType => "unsupported_token_type",

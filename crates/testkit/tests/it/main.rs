@@ -25,6 +25,7 @@ mod bodies;
 mod branding;
 mod breached_passwords;
 mod browser_accounts;
+mod ciba;
 mod claims;
 mod claims_parameter;
 mod client_authentication;

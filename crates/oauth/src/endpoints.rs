@@ -9,7 +9,7 @@ use symbolon_telemetry::Endpoint as Label;
 use crate::{device_authorization, discovery, introspect, par, registration, revoke, token, userinfo};
 
 /// The endpoints that clients call, the busiest first.
-pub static ENDPOINTS: [Endpoint; 13] = [
+pub static ENDPOINTS: [Endpoint; 14] = [
     Endpoint {
         path: path::TOKEN,
         methods: POST,
@@ -105,6 +105,18 @@ pub static ENDPOINTS: [Endpoint; 13] = [
         cors: Cors::Everybody,
         failures: Failures::Json,
         handler: |call| Box::pin(discovery::metadata(call)),
+    },
+    Endpoint {
+        path: path::USERINFO_METADATA,
+        methods: GET,
+        label: Label::Discovery,
+        limit: Limit::None,
+        form: Form::Required,
+        repeatable: None,
+        needs_lease: false,
+        cors: Cors::Everybody,
+        failures: Failures::Json,
+        handler: |call| Box::pin(discovery::userinfo_metadata(call)),
     },
     Endpoint {
         path: path::JWKS,

@@ -32,6 +32,7 @@ pub mod path {
     pub const REGISTRATION_OF_CLIENT: &str = "/connect/register/{name}";
     pub const JWKS: &str = "/.well-known/jwks.json";
     pub const OPENID_CONFIGURATION: &str = "/.well-known/openid-configuration";
+    pub const USERINFO_METADATA: &str = "/.well-known/oauth-protected-resource/userinfo";
     pub const OAUTH_AUTHORIZATION_SERVER: &str = "/.well-known/oauth-authorization-server";
 }
 
@@ -97,7 +98,7 @@ fn claims(settings: &IssuerSettings) -> Vec<&str> {
 
 /// The scopes with a predefined meaning, those that release attributes of users, and those that release claims which the
 /// issuer defines.
-fn scopes(settings: &IssuerSettings) -> Vec<&str> {
+pub(crate) fn scopes(settings: &IssuerSettings) -> Vec<&str> {
     let of_attributes = settings.attributes.definitions().iter();
     let of_attributes = of_attributes.filter_map(|definition| definition.scope.as_ref()).map(Scope::as_str);
     let of_claims = settings.claims.iter().filter_map(|definition| definition.scope.as_deref());

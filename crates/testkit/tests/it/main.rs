@@ -71,6 +71,7 @@ mod pairwise;
 mod password_hashes;
 mod pkce;
 mod places;
+mod protected_resource;
 mod pushed_requests;
 mod rate_limits;
 mod recovery;

@@ -48,9 +48,10 @@ impl Asked {
 
 /// Rows that read nothing that a request can change and a crash can undo, with the reason. Each is asked, and answers while the
 /// disk is held back.
-const REST_ON_NOTHING: [(Row, &str); 34] = [
+const REST_ON_NOTHING: [(Row, &str); 35] = [
     (("GET", "/.well-known/openid-configuration"), "the issuer's settings, alike for everybody"),
     (("GET", "/.well-known/oauth-authorization-server"), "the issuer's settings, alike for everybody"),
+    (("GET", "/.well-known/oauth-protected-resource/userinfo"), "the issuer's settings, alike for everybody"),
     (("GET", "/.well-known/jwks.json"), "the issuer's keys, alike for everybody"),
     (("POST", "/connect/register"), "the issuer's settings"),
     (("GET", "/connect/register/{name}"), "the client's record"),

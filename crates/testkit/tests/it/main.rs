@@ -94,6 +94,7 @@ mod signed_introspection;
 mod signed_userinfo;
 mod spec_map;
 mod starting;
+mod step_up_challenge;
 mod stopping;
 mod telemetry;
 mod token_exchange;

@@ -201,7 +201,7 @@ pub(super) const CASES: [Case<Bench>; 43] = [
         bench.server.clock.advance(Duration::from_secs(5));
         bench.authorize(id, &silent(bench).with("max_age", "3"))
     }),
-    Case::new(Reason::AcrUnmet, (302, "access_denied"), &["`claims`", "phrh"], |bench, id| {
+    Case::new(Reason::AcrUnmet, (302, "unmet_authentication_requirements"), &["`claims`", "phrh"], |bench, id| {
         let claims = json!({ "id_token": { "acr": { "essential": true, "value": "gold" } } });
         with(bench, id, "claims", &claims.to_string())
     }),

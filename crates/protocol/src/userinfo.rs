@@ -77,14 +77,15 @@ pub fn needs_entitlements(token: &AccessToken, claims: &ClaimSet) -> bool {
         || claims.need(Destination::Userinfo, &token.scope).entitlements
 }
 
-/// The claims about a token's user that its scope requests (OpenID Connect Core 5.4), by the issuer's schema of attributes.
+/// The claims about a token's user that its scope requests (OpenID Connect Core 5.4), by the issuer's schema of attributes at
+/// a time.
 ///
 /// # Errors
 /// `invalid_token` if there is no such user, or they may no longer sign in.
 pub fn claims<'a>(
     token: &'a AccessToken,
     records: UserRecords,
-    schema: &AttributeSchema,
+    (schema, now): (&AttributeSchema, Timestamp),
 ) -> Result<UserInfo<'a>, OAuthError> {
     match records.user.as_deref().filter(|user: &&User| token.is_about(&user.id)) {
         Some(user) if user.may_sign_in() => {}
@@ -94,7 +95,7 @@ pub fn claims<'a>(
         }
     }
     let requested = RequestedClaims::by(&token.scope).and_attributes(schema, &token.scope);
-    let claims = UserClaims::of(records, requested).with_attributes(schema, &token.scope);
+    let claims = UserClaims::of(records, requested).with_attributes(schema, &token.scope, now);
     Ok(UserInfo { token, claims, defined: DefinedClaims::default() })
 }
 

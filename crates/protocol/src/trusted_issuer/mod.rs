@@ -33,23 +33,26 @@ pub enum TrustedUse {
     ClientAuthentication,
     /// The JWT bearer grant (RFC 7523 2.1).
     JwtBearer,
+    /// Software statements of clients that register themselves (RFC 7591 2.3).
+    SoftwareStatement,
 }
 
 impl TrustedUse {
     /// How far ahead an assertion may end. Workload tokens live for hours; what is used once leaves a mark until it ends, so it ends
-    /// sooner.
+    /// sooner. Of a statement nobody asks: it is no assertion, and may be as old as its software.
     pub const fn most_ahead(self) -> Duration {
         match self {
-            Self::ClientAuthentication => Duration::from_secs(24 * 3_600),
+            Self::ClientAuthentication | Self::SoftwareStatement => Duration::from_secs(24 * 3_600),
             Self::JwtBearer => Duration::from_secs(600),
         }
     }
 
     /// The values of `typ` that an assertion may have, if it has one (RFC 8725 3.11: a JWT for another purpose is refused).
-    const fn types(self) -> [&'static str; 3] {
+    pub(crate) const fn types(self) -> [&'static str; 3] {
         match self {
             Self::ClientAuthentication => ["JWT", "at+jwt", "client-authentication+jwt"],
             Self::JwtBearer => ["JWT", "at+jwt", "authorization-grant+jwt"],
+            Self::SoftwareStatement => ["JWT", "software-statement+jwt", "software_statement+jwt"],
         }
     }
 }
@@ -144,7 +147,7 @@ fn check_one(entry: &TrustedIssuer, own: &str, may_be_plain: bool) -> Result<(),
         return Err(format!("audience must be 1 to {LONGEST} bytes without control characters"));
     }
     if entry.uses.is_empty() {
-        return Err("for must name client_authentication or jwt_bearer".to_owned());
+        return Err("for must name client_authentication, jwt_bearer or software_statement".to_owned());
     }
     let is_for_grant = entry.is_for(TrustedUse::JwtBearer);
     if !entry.subject.is_identity() && !is_for_grant {
@@ -226,6 +229,13 @@ pub(crate) mod tests {
             entry.as_object_mut().unwrap().extend(bad.as_object().unwrap().clone());
             assert!(serde_json::from_value::<TrustedIssuer>(entry).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn statements_are_a_use_of_their_own() {
+        let vendor = trusted(json!({ "for": ["software_statement"] }));
+        assert_eq!(check(&[vendor.clone()], "https://op.example", false), Ok(()));
+        assert!(!vendor.is_for(TrustedUse::ClientAuthentication) && vendor.is_for(TrustedUse::SoftwareStatement));
     }
 
     #[test]

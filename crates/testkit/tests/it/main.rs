@@ -92,6 +92,7 @@ mod sign_in;
 mod sign_in_limits;
 mod signed_introspection;
 mod signed_userinfo;
+mod software_statements;
 mod spec_map;
 mod starting;
 mod step_up_challenge;

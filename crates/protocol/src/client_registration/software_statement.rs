@@ -110,7 +110,8 @@ fn unapproved(told: &'static str, details: Details) -> OAuthError {
 
 fn invalid(why: &str) -> OAuthError {
     let (code, reason) = (ErrorCode::InvalidSoftwareStatement, Reason::SoftwareStatementInvalid);
-    OAuthError::with(code, reason, format!("{MEMBER} {why}")).about(Details::of(MEMBER))
+    let details = Details::of(MEMBER).differing(Some(&format!("it {why}")));
+    OAuthError::with(code, reason, format!("{MEMBER} {why}")).about(details)
 }
 
 impl<'a> SoftwareStatement<'a> {

@@ -116,9 +116,11 @@ mod tests {
 
     #[test]
     fn a_client_names_what_it_registered_and_the_issuer() {
+        // The resource of UserInfo's own metadata (RFC 9728 2).
+        const USERINFO: &str = "https://issuer.example/userinfo";
         let client = registered(&[A]);
         let issuer = (ISSUER, &IssuerSettings::default());
-        for good in [&[][..], &[A], &[ISSUER, A]] {
+        for good in [&[][..], &[A], &[ISSUER, A], &[USERINFO]] {
             assert_eq!(check(issuer, &client, good), Ok(()));
         }
         assert_eq!(code(check(issuer, &client, &[A, B])), Some(ErrorCode::InvalidTarget));

@@ -365,7 +365,10 @@ fn a_scope_releases_attributes_in_id_tokens_and_at_userinfo() {
 #[test]
 fn the_jwt_of_a_claims_provider_is_passed_on_until_it_ends() {
     let server = TestServer::start();
-    let types = || server.browser().get("/.well-known/openid-configuration").json()["claim_types_supported"].clone();
+    let types = || {
+        let document = server.browser().get("/.well-known/openid-configuration").json();
+        document["claim_types_supported"].clone()
+    };
     assert_eq!(types(), json!(["normal"]));
     schema(&server, &[("bank", json!({ "type": "aggregated", "scope": "credit" }))]);
     assert_eq!(types(), json!(["normal", "aggregated"]));

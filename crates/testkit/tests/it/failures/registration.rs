@@ -70,7 +70,9 @@ pub(super) const CASES: [Case<Bench>; 8] = [
         (400, "invalid_client_metadata"),
         &["`software_statement`"],
         |bench, id| {
-            let needed = json!({ "client_registration": "open", "client_registration_require_software_statement": true });
+            let needed = json!({
+                "client_registration": "open", "client_registration_require_software_statement": true,
+            });
             register(bench, id, needed, &least())
         },
     ),

@@ -122,6 +122,18 @@ pub static ENDPOINTS: [Endpoint; 14] = [
         handler: |call| Box::pin(discovery::metadata(call)),
     },
     Endpoint {
+        path: path::USERINFO_METADATA,
+        methods: GET,
+        label: Label::Discovery,
+        limit: Limit::None,
+        form: Form::Required,
+        repeatable: None,
+        needs_lease: false,
+        cors: Cors::Everybody,
+        failures: Failures::Json,
+        handler: |call| Box::pin(discovery::userinfo_metadata(call)),
+    },
+    Endpoint {
         path: path::JWKS,
         methods: GET,
         label: Label::Jwks,

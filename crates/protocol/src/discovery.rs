@@ -4,6 +4,7 @@ use serde::Serialize;
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::jwe::{ContentEncryption, KeyManagement};
 
+use crate::attribute::{AttributeDefinition, AttributeType};
 use crate::authorize::{Prompt, ResponseMode};
 use crate::backchannel_authentication::DeliveryMode;
 use crate::claim_definition::{Destination, Origin};
@@ -35,6 +36,7 @@ pub mod path {
     pub const REGISTRATION_OF_CLIENT: &str = "/connect/register/{name}";
     pub const JWKS: &str = "/.well-known/jwks.json";
     pub const OPENID_CONFIGURATION: &str = "/.well-known/openid-configuration";
+    pub const USERINFO_METADATA: &str = "/.well-known/oauth-protected-resource/userinfo";
     pub const OAUTH_AUTHORIZATION_SERVER: &str = "/.well-known/oauth-authorization-server";
 }
 
@@ -77,7 +79,10 @@ fn standard_claims() -> Vec<&'static str> {
 /// the issuer defines, which take the place of others of their name. What a client defines for itself is no matter of
 /// others.
 fn claims(settings: &IssuerSettings) -> Vec<&str> {
-    let attributes = settings.attributes.definitions().iter().filter(|definition| definition.scope.is_some());
+    let is_claim = |definition: &&AttributeDefinition| {
+        definition.scope.is_some() && definition.kind != AttributeType::Aggregated
+    };
+    let attributes = settings.attributes.definitions().iter().filter(is_claim);
     let mut all = standard_claims();
     all.extend(attributes.map(|definition| definition.name.as_str()));
     // Whether an address or number was verified is told of the user's own alone, and goes with it.
@@ -98,9 +103,15 @@ fn claims(settings: &IssuerSettings) -> Vec<&str> {
     all
 }
 
+/// The types of claims that can be told (OpenID Connect Core 5.6).
+fn claim_types(settings: &IssuerSettings) -> &'static [&'static str] {
+    let passes_on = settings.attributes.aggregating().any(|definition| definition.scope.is_some());
+    if passes_on { &["normal", "aggregated"] } else { &["normal"] }
+}
+
 /// The scopes with a predefined meaning, those that release attributes of users, and those that release claims which the
 /// issuer defines.
-fn scopes(settings: &IssuerSettings) -> Vec<&str> {
+pub(crate) fn scopes(settings: &IssuerSettings) -> Vec<&str> {
     let of_attributes = settings.attributes.definitions().iter();
     let of_attributes = of_attributes.filter_map(|definition| definition.scope.as_ref()).map(Scope::as_str);
     let of_claims = settings.claims.iter().filter_map(|definition| definition.scope.as_deref());
@@ -278,7 +289,7 @@ pub fn provider_metadata<'a>(
         check_session_iframe: settings.session_management.then(|| url(path::CHECK_SESSION)),
         scopes_supported: scopes(settings),
         claims_supported: claims(settings),
-        claim_types_supported: &["normal"],
+        claim_types_supported: claim_types(settings),
         subject_types_supported: &["public", "pairwise"],
         response_types_supported: ResponseType::ALL.map(ResponseType::as_str).to_vec(),
         response_modes_supported: ResponseMode::VALUES.to_vec(),
@@ -526,6 +537,20 @@ mod tests {
         assert_eq!((has("claims_supported", "policy"), has("claims_supported", "groups")), (1, 1));
         assert_eq!((has("claims_supported", "roles"), has("claims_supported", "tenant")), (0, 0));
         assert_eq!((has("scopes_supported", "minio"), has("scopes_supported", "groups")), (1, 1));
+    }
+
+    /// What the JWT of another provider has is not known here.
+    #[test]
+    fn claims_of_other_providers_are_a_type_and_no_names() {
+        let types = |attributes: Value| {
+            let attributes = serde_json::from_value(attributes).unwrap();
+            let told = document("https://op.example", &IssuerSettings { attributes, ..IssuerSettings::default() });
+            assert!(!told["claims_supported"].as_array().unwrap().contains(&json!("bank")));
+            told["claim_types_supported"].clone()
+        };
+        assert_eq!(types(json!([{ "name": "bank", "type": "aggregated" }])), json!(["normal"]));
+        let released = json!([{ "name": "bank", "type": "aggregated", "scope": "credit" }]);
+        assert_eq!(types(released), json!(["normal", "aggregated"]));
     }
 
     #[test]

@@ -45,6 +45,8 @@ pub enum ErrorCode {
     ConsentRequired,
     InteractionRequired,
     AccountSelectionRequired,
+    // OpenID Connect Core Error Code unmet_authentication_requirements 1.0
+    UnmetAuthenticationRequirements,
     RequestNotSupported,
     RequestUriNotSupported,
     RegistrationNotSupported,
@@ -87,6 +89,7 @@ impl ErrorCode {
             Self::ConsentRequired => "consent_required",
             Self::InteractionRequired => "interaction_required",
             Self::AccountSelectionRequired => "account_selection_required",
+            Self::UnmetAuthenticationRequirements => "unmet_authentication_requirements",
             Self::RequestNotSupported => "request_not_supported",
             Self::RequestUriNotSupported => "request_uri_not_supported",
             Self::RegistrationNotSupported => "registration_not_supported",

@@ -50,6 +50,7 @@ pub mod params;
 pub mod password_policy;
 pub mod pkce;
 pub mod precis;
+pub mod protected_resource;
 pub mod redirect_uri;
 pub mod refusal;
 pub mod request_object;

@@ -798,8 +798,14 @@ reasons! {
             "The registration access token is not that of the client in the path, or there is no such client."
             "Send the token that the registration answered with; if it is lost, an administrator changes the client, or the application registers anew.";
         SoftwareStatementUnapproved "software_statement_unapproved"
-            "The registration has a `software_statement`, and no issuer of such statements is trusted."
-            "Register without it: its members can be sent themselves.";
+            "The registration has a `software_statement` of somebody who is not trusted for such statements."
+            "Trust its issuer by `trusted_issuers` with `software_statement` in `for`, or register without it: its members can be sent themselves.";
+        SoftwareStatementInvalid "software_statement_invalid"
+            "The `software_statement` is no signed JWT with `iss`, is not signed by a key of its issuer, has expired, or is for another audience."
+            "Send the statement whole, as its issuer made it; have its issuer make another if it has expired.";
+        SoftwareStatementMissing "software_statement_missing"
+            "The registration has no `software_statement`, and the setting `client_registration_require_software_statement` asks for one."
+            "Get one from an issuer that `trusted_issuers` trusts for `software_statement`, or switch the setting off.";
         ClientsTooMany "clients_too_many"
             "The issuer has as many clients as `client_registration_most_clients` lets registrations make."
             "Delete clients that nobody uses, lower `client_registration_unused_days`, or raise the bound.";

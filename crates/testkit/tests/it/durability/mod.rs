@@ -51,6 +51,7 @@ impl Asked {
 const REST_ON_NOTHING: [(Row, &str); 35] = [
     (("GET", "/.well-known/openid-configuration"), "the issuer's settings, alike for everybody"),
     (("GET", "/.well-known/oauth-authorization-server"), "the issuer's settings, alike for everybody"),
+    (("GET", "/.well-known/oauth-protected-resource/userinfo"), "the issuer's settings, alike for everybody"),
     (("GET", "/.well-known/jwks.json"), "the issuer's keys, alike for everybody"),
     (("POST", "/connect/register"), "the issuer's settings"),
     (("GET", "/connect/register/{name}"), "the client's record"),

@@ -97,6 +97,7 @@ mod stopping;
 mod telemetry;
 mod token_exchange;
 mod traces;
+mod uncached;
 mod unknown_members;
 mod upgrade;
 mod upstream;

@@ -448,7 +448,8 @@ mod tests {
                 assert!(value.as_str().unwrap().starts_with("https://op.example/"), "{name}");
             }
         }
-        let with_rs256 = ["id_token_signing_alg_values_supported", "token_endpoint_auth_signing_alg_values_supported"];
+        let with_rs256 =
+            ["id_token_signing_alg_values_supported", "token_endpoint_auth_signing_alg_values_supported"];
         for name in with_rs256 {
             assert!(document[name].as_array().unwrap().contains(&json!("RS256")), "{name}");
         }

@@ -19,8 +19,13 @@ const answer = async ({ data, origin }) => {
   return found === digest ? "unchanged" : "changed";
 };
 
+// The origin of the page that embeds this one. Where the browser keeps it back, the digest alone says whose question it is.
+const embedder = location.ancestorOrigins?.[0] ?? (document.referrer && new URL(document.referrer).origin);
+
 addEventListener("message", async (event) => {
   // A page without an origin cannot be answered, and this page's own messages are no questions.
   if (event.source === null || event.source === window || event.origin === "null") return;
+  // Section 3.3: whoever asks has the origin of the page that embeds this one, and no other origin is answered.
+  if (embedder && event.origin !== embedder) return;
   event.source.postMessage(await answer(event).catch(() => "error"), event.origin);
 });

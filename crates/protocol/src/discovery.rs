@@ -481,6 +481,28 @@ mod tests {
         assert_eq!(document["grant_types_supported"].as_array().map(Vec::len), Some(7));
     }
 
+    /// Discovery 4.2 and RFC 8414 3.2: what has no element is left out. Discovery 3 and RFC 8414 2: `none` is no algorithm of client
+    /// authentication, and every endpoint is one of the issuer.
+    #[test]
+    fn nothing_is_listed_that_is_empty_and_nothing_is_signed_by_none() {
+        let document = document("https://op.example", &IssuerSettings::default());
+        for (name, value) in document.as_object().unwrap() {
+            assert!(!value.is_null() && *value != json!([]) && *value != json!(""), "{name}");
+            if name.ends_with("_alg_values_supported") {
+                let algorithms = value.as_array().unwrap();
+                assert!(!algorithms.contains(&json!("none")), "{name}");
+            }
+            if name.ends_with("_endpoint") || name.ends_with("_uri") {
+                assert!(value.as_str().unwrap().starts_with("https://op.example/"), "{name}");
+            }
+        }
+        let with_rs256 =
+            ["id_token_signing_alg_values_supported", "token_endpoint_auth_signing_alg_values_supported"];
+        for name in with_rs256 {
+            assert!(document[name].as_array().unwrap().contains(&json!("RS256")), "{name}");
+        }
+    }
+
     #[test]
     fn groups_and_roles_are_listed_as_scopes_and_as_claims() {
         let document = document("https://op.example", &IssuerSettings::default());

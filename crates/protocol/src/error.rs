@@ -197,3 +197,22 @@ impl OAuthError {
         (self.code, &self.description)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 6749 4.1.2.1 and 5.2, RFC 6750 3: %x20-21 / %x23-5B / %x5D-7E. So a challenge cannot be broken up either.
+    #[test]
+    fn a_description_has_only_characters_of_rfc_6749() {
+        let told = |text: &str| {
+            OAuthError::with(ErrorCode::InvalidScope, Reason::ScopeMalformed, text.to_owned()).description
+        };
+        assert_eq!(told("a\"b\\c\u{7f}\0\r\n\u{e9}\u{1f980}~ !"), "a?b?c??????~ !");
+        assert_eq!(told(&"x".repeat(10_000)).len(), 300);
+        let refused = |c: char| !matches!(c, ' '..='!' | '#'..='[' | ']'..='~');
+        for c in '\0'..='\u{2ff}' {
+            assert!(!told(&format!("<{c}>")).contains(refused), "{c:?}");
+        }
+    }
+}

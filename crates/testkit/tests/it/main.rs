@@ -102,6 +102,7 @@ mod stopping;
 mod telemetry;
 mod token_exchange;
 mod traces;
+mod uncached;
 mod unknown_members;
 mod upgrade;
 mod upstream;

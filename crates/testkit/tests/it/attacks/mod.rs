@@ -1,5 +1,6 @@
 //! What an attacker sends, tried wherever it could be taken.
 
 mod algorithms;
+mod called_addresses;
 mod parameters;
 mod redirect_uris;

@@ -146,6 +146,8 @@ class Methods(unittest.TestCase):
         "/userinfo": {"GET", "POST"},
         "/introspect": {"POST"},
         "/revoke": {"POST"},
+        "/par": {"POST"},
+        "/device_authorization": {"POST"},
         "/logout": {"GET", "POST"},
         "/.well-known/openid-configuration": {"GET"},
         "/.well-known/jwks.json": {"GET"},

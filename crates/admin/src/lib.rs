@@ -11,6 +11,7 @@ mod admin_created;
 mod audit_logs;
 mod auth;
 mod authenticators;
+mod backchannel;
 pub mod backup_target;
 mod bulk;
 mod call;
@@ -110,6 +111,7 @@ fn operations() -> Vec<Operation> {
         consents::operations(),
         grants::operations(),
         sessions::operations(),
+        backchannel::operations(),
         groups::operations(),
         roles::operations(),
         entitlement::operations(),

@@ -136,7 +136,7 @@ fn view(
     };
     // UserInfo takes only tokens that are for the issuer and have the scope `openid`.
     let info = userinfo::check(access, &call.issuer.url, call.now())
-        .and_then(|()| userinfo::claims(access, records, &settings.attributes))
+        .and_then(|()| userinfo::claims(access, records, (&settings.attributes, call.now())))
         .map(|info| info.define(defined, &mut failures).to_json());
     let userinfo = match info {
         Ok(info) => claims(&info)?,

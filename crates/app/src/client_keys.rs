@@ -14,6 +14,7 @@ use symbolon_crypto::jws::Header;
 use symbolon_protocol::client::{Client, TokenEndpointAuthMethod};
 use symbolon_protocol::client_authentication::{Assertion, AuthenticationFailed};
 use symbolon_protocol::client_key::{KeysUnreachable, fits, parse_published};
+use symbolon_protocol::client_registration::software_statement::SoftwareStatement;
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::identity_provider::metadata::{keys_address, url_of};
@@ -90,18 +91,36 @@ pub async fn of_issued_assertion(
     assertion: &IssuedAssertion<'_>,
     purpose: TrustedUse,
 ) -> Result<Option<Box<IssuerKeys>>, Refusal> {
+    of_trusted(context, (assertion.issuer(), assertion.header()), purpose).await
+}
+
+/// The issuer of a software statement, if its statements are believed, and its keys.
+///
+/// # Errors
+/// As [`of_issued_assertion`].
+pub async fn of_software_statement(
+    context: &Context,
+    statement: &SoftwareStatement<'_>,
+) -> Result<Option<Box<IssuerKeys>>, Refusal> {
+    let signed = (statement.issuer(), statement.header());
+    of_trusted(context, signed, TrustedUse::SoftwareStatement).await
+}
+
+async fn of_trusted(
+    context: &Context,
+    (iss, header): (&str, &Header),
+    purpose: TrustedUse,
+) -> Result<Option<Box<IssuerKeys>>, Refusal> {
     let trusted = {
         let settings = context.issuer.settings.load();
-        trusted_issuer::find(&settings.trusted_issuers, assertion.issuer(), purpose).cloned()
+        trusted_issuer::find(&settings.trusted_issuers, iss, purpose).cloned()
     };
     let Some(trusted) = trusted else { return Ok(None) };
     let at = match &trusted.jwks_uri {
         Some(uri) => PublishedAt::JwksUri(uri.clone()),
         None => PublishedAt::MetadataOf(trusted.issuer.clone()),
     };
-    match look_up((context.app.shared(), &context.issuer.id), &at, Wanted::Signer(assertion.header()), false)
-        .await
-    {
+    match look_up((context.app.shared(), &context.issuer.id), &at, Wanted::Signer(header), false).await {
         Ok(keys) => Ok(Some(Box::new(IssuerKeys { trusted, keys }))),
         Err(why) => Err(trusted_issuer::keys_unreachable(&trusted, &why)),
     }

@@ -9,6 +9,7 @@ pub mod access_token_cache;
 pub mod app;
 pub mod audit;
 pub mod back_channel_logout;
+pub mod backchannel_authentication;
 pub mod changes;
 pub mod client_certificates;
 pub mod client_documents;

@@ -54,6 +54,8 @@ pub enum StoreKind {
     PushedRequest,
     /// What devices ask for, and what people decided (RFC 8628).
     DeviceAuthorization,
+    /// What clients ask people for elsewhere, and what was decided (CIBA Core 1.0).
+    BackchannelAuthentication,
     /// Registered clients.
     Client,
     /// Users and their credentials.
@@ -78,7 +80,7 @@ pub enum StoreKind {
 
 impl StoreKind {
     /// Every kind, in the order of the exposition.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Code,
         Self::Session,
         Self::Challenge,
@@ -88,6 +90,7 @@ impl StoreKind {
         Self::EmailCode,
         Self::PushedRequest,
         Self::DeviceAuthorization,
+        Self::BackchannelAuthentication,
         Self::Client,
         Self::User,
         Self::Authenticator,
@@ -112,6 +115,7 @@ impl StoreKind {
             Self::EmailCode => "email_code",
             Self::PushedRequest => "pushed_request",
             Self::DeviceAuthorization => "device_authorization",
+            Self::BackchannelAuthentication => "backchannel_authentication",
             Self::Client => "client",
             Self::User => "user",
             Self::Authenticator => "authenticator",
@@ -137,6 +141,7 @@ pub struct StoreFigures {
     email_code: ShardFigures,
     pushed_request: ShardFigures,
     device_authorization: ShardFigures,
+    backchannel_authentication: ShardFigures,
     client: ShardFigures,
     user: ShardFigures,
     authenticator: ShardFigures,
@@ -153,6 +158,7 @@ pub struct StoreFigures {
     email_code_room: Room,
     pushed_request_room: Room,
     device_authorization_room: Room,
+    backchannel_authentication_room: Room,
     database: DatabaseFigures,
     commit: CommitFigures,
     caches: Mutex<Vec<Arc<CacheFigures>>>,
@@ -171,6 +177,7 @@ impl StoreFigures {
             email_code: ShardFigures::new(StoreKind::EmailCode, 1),
             pushed_request: ShardFigures::new(StoreKind::PushedRequest, 1),
             device_authorization: ShardFigures::new(StoreKind::DeviceAuthorization, 1),
+            backchannel_authentication: ShardFigures::new(StoreKind::BackchannelAuthentication, 1),
             client: ShardFigures::new(StoreKind::Client, 1),
             user: ShardFigures::new(StoreKind::User, 1),
             authenticator: ShardFigures::new(StoreKind::Authenticator, 1),
@@ -187,6 +194,7 @@ impl StoreFigures {
             email_code_room: Room::new(),
             pushed_request_room: Room::new(),
             device_authorization_room: Room::new(),
+            backchannel_authentication_room: Room::new(),
             database: DatabaseFigures::new(),
             commit: CommitFigures::new(),
             caches: Mutex::new(Vec::new()),
@@ -205,6 +213,7 @@ impl StoreFigures {
             StoreKind::EmailCode => &self.email_code,
             StoreKind::PushedRequest => &self.pushed_request,
             StoreKind::DeviceAuthorization => &self.device_authorization,
+            StoreKind::BackchannelAuthentication => &self.backchannel_authentication,
             StoreKind::Client => &self.client,
             StoreKind::User => &self.user,
             StoreKind::Authenticator => &self.authenticator,
@@ -248,6 +257,11 @@ impl StoreFigures {
         &self.device_authorization_room
     }
 
+    /// The room for what clients ask people for elsewhere.
+    pub const fn backchannel_authentication_room(&self) -> &Room {
+        &self.backchannel_authentication_room
+    }
+
     /// Says how many issuers there are, and which part of each room one of them may take where there are several, in
     /// percent.
     pub fn share_rooms(&self, issuers: usize, percent: u64) {
@@ -259,6 +273,7 @@ impl StoreFigures {
             &self.email_code_room,
             &self.pushed_request_room,
             &self.device_authorization_room,
+            &self.backchannel_authentication_room,
         ] {
             room.set_share(share);
         }
@@ -297,6 +312,7 @@ impl StoreFigures {
                 (StoreKind::EmailCode, self.email_code_room.snapshot()),
                 (StoreKind::PushedRequest, self.pushed_request_room.snapshot()),
                 (StoreKind::DeviceAuthorization, self.device_authorization_room.snapshot()),
+                (StoreKind::BackchannelAuthentication, self.backchannel_authentication_room.snapshot()),
             ],
             database: self.database.snapshot(),
             commit: self.commit.snapshot(),
@@ -323,7 +339,7 @@ pub struct StoreSnapshot {
     /// One entry per kind, in the order of [`StoreKind::ALL`].
     pub kinds: Vec<KindSnapshot>,
     /// The rooms of those kinds that have one.
-    pub rooms: [(StoreKind, RoomSnapshot); 6],
+    pub rooms: [(StoreKind, RoomSnapshot); 7],
     /// The SQL database.
     pub database: DatabaseSnapshot,
     /// The group commit.

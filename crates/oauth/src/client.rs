@@ -1,5 +1,5 @@
-//! Client authentication at the token, introspection, revocation, pushed authorization request and device authorization
-//! endpoints (RFC 6749 2.3, RFC 8705 2, RFC 9126 2, RFC 8628 3.1).
+//! Client authentication at the token, introspection, revocation, pushed authorization request, device authorization and
+//! backchannel authentication endpoints (RFC 6749 2.3, RFC 8705 2, RFC 9126 2, RFC 8628 3.1, CIBA Core 7.1).
 
 use std::sync::Arc;
 
@@ -89,8 +89,9 @@ pub(super) async fn authenticate(
         // Only an assertion has an audience, so the settings are not loaded for a secret.
         let has_audience =
             matches!(presented, PresentedCredentials::Assertion(_) | PresentedCredentials::Issued { .. });
-        // RFC 9126 2: the endpoint for pushed requests accepts its own URL too.
-        let asked_endpoint = (has_audience && endpoint.path == path::PUSHED_AUTHORIZATION_REQUEST)
+        // RFC 9126 2, CIBA Core 7.1: these endpoints accept their own URL too.
+        let is_named = [path::PUSHED_AUTHORIZATION_REQUEST, path::BACKCHANNEL_AUTHENTICATION];
+        let asked_endpoint = (has_audience && is_named.contains(&endpoint.path))
             .then(|| discovery::endpoint(&issuer.url, endpoint.path));
         let expected = Expectation {
             issuer: &issuer.url,

@@ -6,10 +6,13 @@ use symbolon_app::rate_limit::EndpointClass;
 use symbolon_protocol::discovery::path;
 use symbolon_telemetry::Endpoint as Label;
 
-use crate::{device_authorization, discovery, introspect, par, registration, revoke, token, userinfo};
+use crate::{
+    backchannel_authentication, device_authorization, discovery, introspect, par, registration, revoke,
+    token, userinfo,
+};
 
 /// The endpoints that clients call, the busiest first.
-pub static ENDPOINTS: [Endpoint; 13] = [
+pub static ENDPOINTS: [Endpoint; 14] = [
     Endpoint {
         path: path::TOKEN,
         methods: POST,
@@ -83,6 +86,18 @@ pub static ENDPOINTS: [Endpoint; 13] = [
         handler: |call| Box::pin(device_authorization::ask(call)),
     },
     Endpoint {
+        path: path::BACKCHANNEL_AUTHENTICATION,
+        methods: POST,
+        label: Label::BackchannelAuthentication,
+        limit: Limit::Client(EndpointClass::BackchannelAuthentication),
+        form: Form::Required,
+        repeatable: Some(&["resource"]),
+        needs_lease: true,
+        cors: Cors::None,
+        failures: Failures::Json,
+        handler: |call| Box::pin(backchannel_authentication::ask(call)),
+    },
+    Endpoint {
         path: path::OPENID_CONFIGURATION,
         methods: GET,
         label: Label::Discovery,
@@ -105,6 +120,18 @@ pub static ENDPOINTS: [Endpoint; 13] = [
         cors: Cors::Everybody,
         failures: Failures::Json,
         handler: |call| Box::pin(discovery::metadata(call)),
+    },
+    Endpoint {
+        path: path::USERINFO_METADATA,
+        methods: GET,
+        label: Label::Discovery,
+        limit: Limit::None,
+        form: Form::Required,
+        repeatable: None,
+        needs_lease: false,
+        cors: Cors::Everybody,
+        failures: Failures::Json,
+        handler: |call| Box::pin(discovery::userinfo_metadata(call)),
     },
     Endpoint {
         path: path::JWKS,

@@ -1,6 +1,7 @@
 //! The endpoints that clients call without a person: each in a file named by its RFC's word. [`ENDPOINTS`] are their
 //! rows in the endpoint table.
 
+mod backchannel_authentication;
 mod claim_definition;
 mod client;
 mod device_authorization;

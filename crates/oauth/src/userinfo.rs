@@ -75,7 +75,7 @@ pub(super) async fn userinfo(call: &mut Call) -> Result<Response, Failure> {
     let records = records(context, claims, defined).await?;
     let mut failures = Vec::new();
     let body = {
-        let info = userinfo::claims(claims, records, &issuer.settings.load().attributes)
+        let info = userinfo::claims(claims, records, (&issuer.settings.load().attributes, now))
             .map_err(|error| scheme.failure(error))?
             .define(defined, &mut failures);
         if is_signed { info.to_signed_claims() } else { info.to_json() }

@@ -5,6 +5,8 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+#[cfg(test)]
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderValue, Request, StatusCode, header};
@@ -42,6 +44,9 @@ enum Names {
     /// What a test says.
     #[cfg(test)]
     Fixed(Vec<(&'static str, Vec<IpAddr>)>),
+    /// The same for every name, and another address each time that it is looked up.
+    #[cfg(test)]
+    Changing { turns: Vec<IpAddr>, looked_up: Arc<AtomicUsize> },
 }
 
 /// A task that ends with its owner.
@@ -66,6 +71,15 @@ impl Outbound {
     pub(crate) fn of_test(roots: RootCertStore, names: Vec<(&'static str, Vec<IpAddr>)>) -> Self {
         let connector = OnceCell::from(connector(roots).unwrap());
         Self { agent: "symbolon/test".to_owned(), connector, names: Names::Fixed(names) }
+    }
+
+    /// Trusts nobody, and finds another address each time that a name is looked up.
+    #[cfg(test)]
+    pub(crate) fn of_changing_names(turns: Vec<IpAddr>, looked_up: Arc<AtomicUsize>) -> Self {
+        Self {
+            names: Names::Changing { turns, looked_up },
+            ..Self::of_test(RootCertStore::empty(), Vec::new())
+        }
     }
 
     /// Sends a request, and reads its answer.
@@ -135,6 +149,11 @@ impl Outbound {
                 .flat_map(|(_, addresses)| addresses)
                 .map(|address| SocketAddr::new(*address, port))
                 .collect(),
+            #[cfg(test)]
+            Names::Changing { turns, looked_up } => {
+                let turn = turns.get(looked_up.fetch_add(1, Ordering::SeqCst));
+                turn.map(|address| SocketAddr::new(*address, port)).into_iter().collect()
+            }
         };
         if found.is_empty() { Err(unknown("it has no address".to_owned())) } else { Ok(found) }
     }

@@ -182,6 +182,24 @@ async fn only_public_addresses_of_a_name_are_tried() {
     assert_eq!(server.connections.load(Ordering::SeqCst), 0);
 }
 
+/// DNS rebinding: a name that is public when it is checked, and private a moment later. It is looked up once for both.
+#[tokio::test]
+async fn a_name_is_connected_to_as_it_was_checked() {
+    let server = Server::start(answer("200 OK", "", "secret"), None).await;
+    let public = IpAddr::from([192, 31, 196, 1]);
+    let looked_up = Arc::new(AtomicUsize::new(0));
+    let outbound = Outbound::of_changing_names(vec![public, HERE], Arc::clone(&looked_up));
+    let request =
+        OutboundRequest::get(server.url("https://rebound.example:PORT/")).within(Duration::from_millis(200));
+    let refused = outbound.send(request.clone(), Reach::Public).await.unwrap_err();
+    assert!(matches!(refused, OutboundError::Unreachable(_) | OutboundError::TimedOut(_)), "{refused}");
+    assert_eq!((looked_up.load(Ordering::SeqCst), server.connections.load(Ordering::SeqCst)), (1, 0));
+    // The next request checks anew.
+    let refused = outbound.send(request, Reach::Public).await.unwrap_err();
+    assert!(matches!(refused, OutboundError::Forbidden { .. }), "{refused}");
+    assert_eq!((looked_up.load(Ordering::SeqCst), server.connections.load(Ordering::SeqCst)), (2, 0));
+}
+
 #[tokio::test]
 async fn a_redirect_is_an_answer() {
     let inner = Server::start(answer("200 OK", "", "secret"), None).await;

@@ -37,9 +37,16 @@ const answer = (event) => {
   return compare(found[1], event.origin, found[3], found[4]).catch(() => ask(found[1], event.origin, found[2]));
 };
 
+// The origin of the page that embeds this one. Where the browser keeps it back, the digest alone says whose question it is.
+const ancestors = location.ancestorOrigins;
+const embedder =
+  ancestors && ancestors.length > 0 ? ancestors[0] : document.referrer && new URL(document.referrer).origin;
+
 addEventListener("message", (event) => {
   // A page without an origin cannot be answered, and this page's own messages are no questions.
   if (event.source === null || event.source === window || event.origin === "null") return;
+  // Section 3.3: whoever asks has the origin of the page that embeds this one, and no other origin is answered.
+  if (embedder && event.origin !== embedder) return;
   answer(event)
     .catch(() => "error")
     .then((text) => event.source.postMessage(text, event.origin));

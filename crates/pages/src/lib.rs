@@ -54,8 +54,8 @@ mod tests;
 pub use account::{
     AccountDataPage, AccountDeletedPage, AccountFrame, AccountNotice, AccountPage, AccountPlace,
     ApplicationView, ApplicationsPage, AttributeField, AttributeInput, GeneratorPage, NewPasskeyPage,
-    PasskeyView, PasswordPage, ProfileField, ProfilePage, ProviderView, SecurityPage, SessionView,
-    SessionsPage,
+    PasskeyView, PasswordPage, ProfileField, ProfilePage, ProviderView, RequestView, RequestsPage,
+    SecurityPage, SessionView, SessionsPage,
 };
 pub use asset::{Asset, assets, stylesheet};
 pub use brand::{Brand, ByLanguage};

@@ -5,6 +5,7 @@
 //! which scope releases each as a claim of its name. The values are part of the user's record. They are checked against
 //! the schema when they are written; a change of the schema leaves the values that are stored as they are.
 
+mod aggregated;
 mod definition;
 mod display_name;
 mod reserved;
@@ -20,6 +21,7 @@ use smol_str::SmolStr;
 
 use crate::id::{InvalidId, identifier};
 
+pub use aggregated::AggregatedClaims;
 pub use definition::{AttributeDefinition, InvalidPattern, Party, Pattern};
 pub use display_name::DisplayName;
 pub use reserved::is_reserved_claim;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::jwk::{Jwk, JwkSet};
 
+use crate::backchannel_authentication;
 use crate::branding::Branding;
 use crate::client_registration::{DynamicRegistration, document};
 use crate::client_secret::ClientSecrets;
@@ -45,6 +46,9 @@ pub enum GrantType {
     /// RFC 8628.
     #[serde(rename = "urn:ietf:params:oauth:grant-type:device_code")]
     DeviceCode,
+    /// CIBA Core 10.1.
+    #[serde(rename = "urn:openid:params:grant-type:ciba")]
+    Ciba,
     /// RFC 7523 2.1.
     #[serde(rename = "urn:ietf:params:oauth:grant-type:jwt-bearer")]
     JwtBearer,
@@ -52,13 +56,14 @@ pub enum GrantType {
 
 impl GrantType {
     /// Every grant type, as discovery lists them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::AuthorizationCode,
         Self::RefreshToken,
         Self::ClientCredentials,
         Self::TokenExchange,
         Self::Implicit,
         Self::DeviceCode,
+        Self::Ciba,
         Self::JwtBearer,
     ];
 
@@ -76,6 +81,7 @@ impl GrantType {
             Self::TokenExchange => "urn:ietf:params:oauth:grant-type:token-exchange",
             Self::Implicit => "implicit",
             Self::DeviceCode => "urn:ietf:params:oauth:grant-type:device_code",
+            Self::Ciba => "urn:openid:params:grant-type:ciba",
             Self::JwtBearer => "urn:ietf:params:oauth:grant-type:jwt-bearer",
         }
     }
@@ -328,6 +334,9 @@ pub struct Client {
     /// Where a sign-in at the client begins that it did not ask for (OpenID Connect Registration 2, Core 4).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initiate_login_uri: Option<String>,
+    /// How it asks people for an authentication elsewhere; `None` without the grant type (CIBA Core 4).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backchannel: Option<Box<backchannel_authentication::Metadata>>,
     /// Its sector, where its subjects are pairwise; `None` where they are public (OpenID Connect Core 8.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sector: Option<String>,
@@ -439,6 +448,14 @@ impl Client {
     pub fn requires_signed_requests(&self) -> bool {
         self.require_signed_request_object
             || self.settings.profile.is_some_and(SecurityProfile::signs_requests)
+    }
+
+    /// Whether its backchannel authentication requests must be signed: by the algorithm that it registered (CIBA Core 4), as its
+    /// other requests, or by its profile (FAPI-CIBA 5.2.2).
+    pub fn requires_signed_backchannel_requests(&self) -> bool {
+        self.backchannel.as_ref().is_some_and(|own| own.request_signing_alg.is_some())
+            || self.requires_signed_requests()
+            || self.settings.profile.is_some()
     }
 
     /// Whether its UserInfo answers are JWTs: signed, encrypted, or both (OpenID Connect Core 5.3.2).

@@ -6,6 +6,7 @@
 //! members that nobody knows, RFC 7591 2: [`client_registration`](crate::client_registration) takes those out before.)
 
 mod assertion_issuers;
+mod backchannel;
 mod certificate_subject;
 mod encryption;
 mod grant_types;
@@ -232,6 +233,7 @@ pub(crate) fn document(client: &Client) -> Metadata {
     if !client.client_secrets.is_empty() {
         out.insert("client_secrets".to_owned(), client.client_secrets.iter().map(secret_view).collect());
     }
+    backchannel::show(&mut out, client);
     encryption::show(&mut out, &encryption::ID_TOKEN, client.id_token_encryption);
     encryption::show(&mut out, &encryption::USERINFO, client.userinfo_encryption);
     for (name, value) in [
@@ -308,6 +310,7 @@ fn build(
     let signs_itself = assertion_issuers.is_empty();
     let keys::Keys { jwks, jwks_uri } = keys::read(doc, method, &redirect_uri_forms, signs_itself)?;
     let request_uris = request_uris::read(doc, &redirect_uri_forms)?;
+    let backchannel = backchannel::read(doc, &grant_types, &redirect_uri_forms)?;
     let published = jwks_uri.is_some();
     let encryption = |doc: &mut _, names| encryption::read(doc, names, jwks.as_ref(), published);
     let id_token_encryption = encryption(doc, &encryption::ID_TOKEN)?;
@@ -353,6 +356,7 @@ fn build(
         default_max_age: take(doc, "default_max_age")?,
         default_acr_values: take(doc, "default_acr_values")?.unwrap_or_default(),
         initiate_login_uri: initiate_login_uri::read(doc)?,
+        backchannel,
         sector,
         settings: overrides(doc)?,
         branding: branding(doc)?,

@@ -11,6 +11,7 @@ pub mod document;
 mod initial_access_token;
 mod members;
 mod policy;
+pub mod software_statement;
 
 use serde_json::{Value, json};
 use symbolon_crypto::algorithm::Algorithm;
@@ -141,6 +142,10 @@ pub fn information(
         told.insert("client_secret".to_owned(), secret.expose().into());
         // RFC 7591 3.2.1: required beside a secret; 0 means that it does not expire.
         told.insert("client_secret_expires_at".to_owned(), 0.into());
+    }
+    // RFC 7591 3.2.1: MUST be returned as it came.
+    if let Some(statement) = software_statement::of_client(client) {
+        told.insert(software_statement::MEMBER.to_owned(), statement.into());
     }
     told.insert("registration_access_token".to_owned(), registration_access_token.into());
     told.insert("registration_client_uri".to_owned(), registration_client_uri.into());

@@ -45,6 +45,9 @@ impl fmt::Debug for AuthorizationCode {
     }
 }
 
+/// The `sid` of a grant that was given in no session. No session has it, because no store draws it.
+pub const NO_SESSION: &str = "-";
+
 /// What a code stands for: the authorization that its redemption turns into tokens.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodeGrant {
@@ -86,6 +89,13 @@ pub struct CodeGrant {
     /// The authorization details that were granted (RFC 9396).
     #[serde(default)]
     pub authorization_details: AuthorizationDetails,
+}
+
+impl CodeGrant {
+    /// The session in which it was given; `None` where an administrator gave it in place of the person.
+    pub fn session(&self) -> Option<&Sid> {
+        (self.sid.as_str() != NO_SESSION).then_some(&self.sid)
+    }
 }
 
 /// The code challenge in records: bytes in binary formats, a list of numbers in JSON, which the cluster store uses.

@@ -1,5 +1,5 @@
-//! The device authorization grant (RFC 8628): what a device asks for, its two codes, and how often it may ask what a person
-//! has decided. Its token request is in [`token::device_code`](crate::token::device_code).
+//! The device authorization grant (RFC 8628): what a device asks for, and its two codes. How often it may ask what a person
+//! has decided is in [`decision`](crate::decision), its token request in [`token::device_code`](crate::token::device_code).
 
 use std::fmt;
 use std::time::Duration;
@@ -13,10 +13,11 @@ use crate::authorization_details::{self, AuthorizationDetails};
 use crate::authorize::request::requested_scope;
 use crate::client::{Client, GrantType};
 use crate::code::CodeGrant;
+use crate::decision::{INTERVAL, Undecided};
 use crate::discovery::{endpoint, path};
 use crate::error::{ErrorCode, OAuthError};
 use crate::grant::GrantId;
-use crate::id::{ClientId, IssuerId, UserId};
+use crate::id::{ClientId, IssuerId};
 use crate::params::Params;
 use crate::refusal::{Details, Reason};
 use crate::scope::{OFFLINE_ACCESS, Scope};
@@ -27,18 +28,6 @@ use crate::time::Timestamp;
 /// How long a person has to type the user code and decide (`expires_in`, RFC 8628 3.2). Short, because a user code can be
 /// guessed as long as it is valid (RFC 8628 5.1).
 pub const LIFETIME: Duration = Duration::from_secs(600);
-
-/// How long a device waits between two polls (`interval`, RFC 8628 3.2).
-pub const INTERVAL: Duration = Duration::from_secs(5);
-
-/// By how much each poll that comes too early lengthens the interval (RFC 8628 3.5).
-pub const SLOWED_BY: Duration = Duration::from_secs(5);
-
-/// The longest interval. A device that polled too fast for a while still learns of the decision within a minute.
-pub const LONGEST_INTERVAL: Duration = Duration::from_secs(60);
-
-/// How much too early a poll may come: the network delays one poll and not the next.
-pub const JITTER: Duration = Duration::from_secs(1);
 
 /// The letters of user codes (RFC 8628 6.1): none is a vowel, so that no code is a word.
 const LETTERS: &[u8; 20] = b"BCDFGHJKLMNPQRSTVWXZ";
@@ -173,53 +162,13 @@ pub struct DeviceAuthorization {
     pub expires_at: Timestamp,
 }
 
-/// What a person decided.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DeviceDecision {
-    /// The device gets tokens for this.
-    Allowed(Box<CodeGrant>),
-    /// It gets none.
-    Denied(UserId),
-}
-
-impl DeviceDecision {
-    /// Who decided.
-    pub fn user(&self) -> &UserId {
-        match self {
-            Self::Allowed(grant) => &grant.user,
-            Self::Denied(user) => user,
-        }
+impl Undecided for DeviceAuthorization {
+    fn client(&self) -> &ClientId {
+        &self.client
     }
 
-    /// Whether the device was allowed what it asked for.
-    pub const fn is_allowed(&self) -> bool {
-        matches!(self, Self::Allowed(_))
-    }
-}
-
-/// When a device polled, and how long it has to wait (RFC 8628 3.5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Polling {
-    last: Option<Timestamp>,
-    interval: Duration,
-}
-
-impl Default for Polling {
-    fn default() -> Self {
-        Self { last: None, interval: INTERVAL }
-    }
-}
-
-impl Polling {
-    /// Notes a poll; returns whether it came in time. One that came too early lengthens the interval for all that follow.
-    pub fn poll(&mut self, now: Timestamp) -> bool {
-        let is_early = self.last.is_some_and(|last| now + JITTER < last + self.interval);
-        self.last = Some(now);
-        if is_early {
-            self.interval = (self.interval + SLOWED_BY).min(LONGEST_INTERVAL);
-        }
-        !is_early
+    fn expires_at(&self) -> Timestamp {
+        self.expires_at
     }
 }
 
@@ -343,23 +292,6 @@ mod tests {
         for wrong in ["", "dc_", "ac_1_2_abc", &one.expose()[1..], &format!("{}A", one.expose())] {
             assert!(!DeviceCode::new(wrong).has_our_form(), "{wrong}");
         }
-    }
-
-    #[test]
-    fn who_polls_too_fast_is_slowed_down_for_good() {
-        let mut polling = Polling::default();
-        assert!(polling.poll(NOW) && polling.poll(after(5)));
-        assert!(polling.poll(NOW + Duration::from_millis(9_100)), "the network was quicker this time");
-        assert!(!polling.poll(after(11)));
-        assert!(!polling.poll(after(17)), "ten seconds from now on");
-        assert!(polling.poll(after(32)), "fifteen");
-        for second in 33..60 {
-            assert!(!polling.poll(after(second)));
-        }
-        assert!(
-            !polling.poll(after(59 + 58)) && polling.poll(after(59 + 58 + 60)),
-            "never more than a minute"
-        );
     }
 
     #[test]

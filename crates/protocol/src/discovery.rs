@@ -4,7 +4,9 @@ use serde::Serialize;
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::jwe::{ContentEncryption, KeyManagement};
 
+use crate::attribute::{AttributeDefinition, AttributeType};
 use crate::authorize::{Prompt, ResponseMode};
+use crate::backchannel_authentication::DeliveryMode;
 use crate::claim_definition::{Destination, Origin};
 use crate::client::{GrantType, TokenEndpointAuthMethod};
 use crate::response_type::ResponseType;
@@ -27,12 +29,14 @@ pub mod path {
     pub const PUSHED_AUTHORIZATION_REQUEST: &str = "/par";
     pub const DEVICE_AUTHORIZATION: &str = "/device_authorization";
     pub const DEVICE: &str = "/device";
+    pub const BACKCHANNEL_AUTHENTICATION: &str = "/bc-authorize";
     pub const END_SESSION: &str = "/logout";
     pub const CHECK_SESSION: &str = "/check-session";
     pub const REGISTRATION: &str = "/connect/register";
     pub const REGISTRATION_OF_CLIENT: &str = "/connect/register/{name}";
     pub const JWKS: &str = "/.well-known/jwks.json";
     pub const OPENID_CONFIGURATION: &str = "/.well-known/openid-configuration";
+    pub const USERINFO_METADATA: &str = "/.well-known/oauth-protected-resource/userinfo";
     pub const OAUTH_AUTHORIZATION_SERVER: &str = "/.well-known/oauth-authorization-server";
 }
 
@@ -75,7 +79,10 @@ fn standard_claims() -> Vec<&'static str> {
 /// the issuer defines, which take the place of others of their name. What a client defines for itself is no matter of
 /// others.
 fn claims(settings: &IssuerSettings) -> Vec<&str> {
-    let attributes = settings.attributes.definitions().iter().filter(|definition| definition.scope.is_some());
+    let is_claim = |definition: &&AttributeDefinition| {
+        definition.scope.is_some() && definition.kind != AttributeType::Aggregated
+    };
+    let attributes = settings.attributes.definitions().iter().filter(is_claim);
     let mut all = standard_claims();
     all.extend(attributes.map(|definition| definition.name.as_str()));
     // Whether an address or number was verified is told of the user's own alone, and goes with it.
@@ -96,9 +103,15 @@ fn claims(settings: &IssuerSettings) -> Vec<&str> {
     all
 }
 
+/// The types of claims that can be told (OpenID Connect Core 5.6).
+fn claim_types(settings: &IssuerSettings) -> &'static [&'static str] {
+    let passes_on = settings.attributes.aggregating().any(|definition| definition.scope.is_some());
+    if passes_on { &["normal", "aggregated"] } else { &["normal"] }
+}
+
 /// The scopes with a predefined meaning, those that release attributes of users, and those that release claims which the
 /// issuer defines.
-fn scopes(settings: &IssuerSettings) -> Vec<&str> {
+pub(crate) fn scopes(settings: &IssuerSettings) -> Vec<&str> {
     let of_attributes = settings.attributes.definitions().iter();
     let of_attributes = of_attributes.filter_map(|definition| definition.scope.as_ref()).map(Scope::as_str);
     let of_claims = settings.claims.iter().filter_map(|definition| definition.scope.as_deref());
@@ -128,6 +141,7 @@ pub struct MtlsEndpointAliases {
     pub revocation_endpoint: String,
     pub pushed_authorization_request_endpoint: String,
     pub device_authorization_endpoint: String,
+    pub backchannel_authentication_endpoint: String,
 }
 
 impl MtlsEndpointAliases {
@@ -140,6 +154,7 @@ impl MtlsEndpointAliases {
             revocation_endpoint: url(path::REVOCATION),
             pushed_authorization_request_endpoint: url(path::PUSHED_AUTHORIZATION_REQUEST),
             device_authorization_endpoint: url(path::DEVICE_AUTHORIZATION),
+            backchannel_authentication_endpoint: url(path::BACKCHANNEL_AUTHENTICATION),
         }
     }
 }
@@ -148,7 +163,7 @@ impl MtlsEndpointAliases {
 #[derive(Clone, Debug, Serialize)]
 #[allow(
     missing_docs,
-    reason = "each field is the metadata of the same name in Discovery 3, RFC 8414 2, RFC 8705 3.3 and 5, RFC 9126 5, RFC 9207 3, RFC 9396 10, RFC 9449 5.1, RFC 9701 7, JARM 4, OAuth Client ID Metadata Document 6 or the logout specifications"
+    reason = "each field is the metadata of the same name in Discovery 3, RFC 8414 2, RFC 8705 3.3 and 5, RFC 9126 5, RFC 9207 3, RFC 9396 10, RFC 9449 5.1, RFC 9701 7, JARM 4, CIBA Core 4, OAuth Client ID Metadata Document 6 or the logout specifications"
 )]
 pub struct ProviderMetadata<'a> {
     pub issuer: String,
@@ -160,6 +175,7 @@ pub struct ProviderMetadata<'a> {
     pub revocation_endpoint: String,
     pub pushed_authorization_request_endpoint: String,
     pub device_authorization_endpoint: String,
+    pub backchannel_authentication_endpoint: String,
     pub end_session_endpoint: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub registration_endpoint: Option<String>,
@@ -204,6 +220,9 @@ pub struct ProviderMetadata<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mtls_endpoint_aliases: Option<MtlsEndpointAliases>,
     pub authorization_response_iss_parameter_supported: bool,
+    pub backchannel_token_delivery_modes_supported: [&'static str; DeliveryMode::ALL.len()],
+    pub backchannel_authentication_request_signing_alg_values_supported: Vec<&'static str>,
+    pub backchannel_user_code_parameter_supported: bool,
     pub backchannel_logout_supported: bool,
     pub backchannel_logout_session_supported: bool,
     pub frontchannel_logout_supported: bool,
@@ -263,13 +282,14 @@ pub fn provider_metadata<'a>(
         revocation_endpoint: url(path::REVOCATION),
         pushed_authorization_request_endpoint: url(path::PUSHED_AUTHORIZATION_REQUEST),
         device_authorization_endpoint: url(path::DEVICE_AUTHORIZATION),
+        backchannel_authentication_endpoint: url(path::BACKCHANNEL_AUTHENTICATION),
         end_session_endpoint: url(path::END_SESSION),
         registration_endpoint: (!settings.client_registration.is_off()).then(|| url(path::REGISTRATION)),
         client_id_metadata_document_supported: !settings.client_id_metadata_documents.is_empty(),
         check_session_iframe: settings.session_management.then(|| url(path::CHECK_SESSION)),
         scopes_supported: scopes(settings),
         claims_supported: claims(settings),
-        claim_types_supported: &["normal"],
+        claim_types_supported: claim_types(settings),
         subject_types_supported: &["public", "pairwise"],
         response_types_supported: ResponseType::ALL.map(ResponseType::as_str).to_vec(),
         response_modes_supported: ResponseMode::VALUES.to_vec(),
@@ -314,6 +334,9 @@ pub fn provider_metadata<'a>(
         tls_client_certificate_bound_access_tokens: takes_certificates,
         mtls_endpoint_aliases: mutual_tls.and_then(|own| own.base.as_deref()).map(MtlsEndpointAliases::at),
         authorization_response_iss_parameter_supported: true,
+        backchannel_token_delivery_modes_supported: DeliveryMode::ALL.map(DeliveryMode::as_str),
+        backchannel_authentication_request_signing_alg_values_supported: accepted(),
+        backchannel_user_code_parameter_supported: false,
         backchannel_logout_supported: true,
         backchannel_logout_session_supported: true,
         frontchannel_logout_supported: true,
@@ -405,6 +428,13 @@ mod tests {
             ("revocation_endpoint", json!("https://op.example/acme/revoke")),
             ("end_session_endpoint", json!("https://op.example/acme/logout")),
             ("device_authorization_endpoint", json!("https://op.example/acme/device_authorization")),
+            ("backchannel_authentication_endpoint", json!("https://op.example/acme/bc-authorize")),
+            ("backchannel_token_delivery_modes_supported", json!(["poll", "ping"])),
+            (
+                "backchannel_authentication_request_signing_alg_values_supported",
+                json!(["RS256", "PS256", "ES256", "EdDSA", "Ed25519"]),
+            ),
+            ("backchannel_user_code_parameter_supported", json!(false)),
             ("pushed_authorization_request_endpoint", json!("https://op.example/acme/par")),
             ("require_pushed_authorization_requests", json!(false)),
             ("backchannel_logout_supported", json!(true)),
@@ -448,7 +478,29 @@ mod tests {
         for (name, value) in expected {
             assert_eq!(document[name], value, "{name}");
         }
-        assert_eq!(document["grant_types_supported"].as_array().map(Vec::len), Some(6));
+        assert_eq!(document["grant_types_supported"].as_array().map(Vec::len), Some(7));
+    }
+
+    /// Discovery 4.2 and RFC 8414 3.2: what has no element is left out. Discovery 3 and RFC 8414 2: `none` is no algorithm of client
+    /// authentication, and every endpoint is one of the issuer.
+    #[test]
+    fn nothing_is_listed_that_is_empty_and_nothing_is_signed_by_none() {
+        let document = document("https://op.example", &IssuerSettings::default());
+        for (name, value) in document.as_object().unwrap() {
+            assert!(!value.is_null() && *value != json!([]) && *value != json!(""), "{name}");
+            if name.ends_with("_alg_values_supported") {
+                let algorithms = value.as_array().unwrap();
+                assert!(!algorithms.contains(&json!("none")), "{name}");
+            }
+            if name.ends_with("_endpoint") || name.ends_with("_uri") {
+                assert!(value.as_str().unwrap().starts_with("https://op.example/"), "{name}");
+            }
+        }
+        let with_rs256 =
+            ["id_token_signing_alg_values_supported", "token_endpoint_auth_signing_alg_values_supported"];
+        for name in with_rs256 {
+            assert!(document[name].as_array().unwrap().contains(&json!("RS256")), "{name}");
+        }
     }
 
     #[test]
@@ -509,14 +561,30 @@ mod tests {
         assert_eq!((has("scopes_supported", "minio"), has("scopes_supported", "groups")), (1, 1));
     }
 
+    /// What the JWT of another provider has is not known here.
+    #[test]
+    fn claims_of_other_providers_are_a_type_and_no_names() {
+        let types = |attributes: Value| {
+            let attributes = serde_json::from_value(attributes).unwrap();
+            let told =
+                document("https://op.example", &IssuerSettings { attributes, ..IssuerSettings::default() });
+            assert!(!told["claims_supported"].as_array().unwrap().contains(&json!("bank")));
+            told["claim_types_supported"].clone()
+        };
+        assert_eq!(types(json!([{ "name": "bank", "type": "aggregated" }])), json!(["normal"]));
+        let released = json!([{ "name": "bank", "type": "aggregated", "scope": "credit" }]);
+        assert_eq!(types(released), json!(["normal", "aggregated"]));
+    }
+
     #[test]
     fn what_is_off_is_not_listed() {
         let settings = IssuerSettings { token_exchange: false, ..IssuerSettings::default() };
         let grants = &document("https://op.example", &settings)["grant_types_supported"];
         let device = "urn:ietf:params:oauth:grant-type:device_code";
+        let ciba = "urn:openid:params:grant-type:ciba";
         assert_eq!(
             *grants,
-            json!(["authorization_code", "refresh_token", "client_credentials", "implicit", device])
+            json!(["authorization_code", "refresh_token", "client_credentials", "implicit", device, ciba])
         );
     }
 

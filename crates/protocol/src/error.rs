@@ -32,6 +32,9 @@ pub enum ErrorCode {
     AuthorizationPending,
     SlowDown,
     ExpiredToken,
+    // CIBA Core 13
+    UnknownUserId,
+    InvalidBindingMessage,
     // RFC 9449 5, 8
     InvalidDpopProof,
     UseDpopNonce,
@@ -42,6 +45,8 @@ pub enum ErrorCode {
     ConsentRequired,
     InteractionRequired,
     AccountSelectionRequired,
+    // OpenID Connect Core Error Code unmet_authentication_requirements 1.0
+    UnmetAuthenticationRequirements,
     RequestNotSupported,
     RequestUriNotSupported,
     RegistrationNotSupported,
@@ -75,6 +80,8 @@ impl ErrorCode {
             Self::AuthorizationPending => "authorization_pending",
             Self::SlowDown => "slow_down",
             Self::ExpiredToken => "expired_token",
+            Self::UnknownUserId => "unknown_user_id",
+            Self::InvalidBindingMessage => "invalid_binding_message",
             Self::InvalidDpopProof => "invalid_dpop_proof",
             Self::UseDpopNonce => "use_dpop_nonce",
             Self::UnsupportedTokenType => "unsupported_token_type",
@@ -82,6 +89,7 @@ impl ErrorCode {
             Self::ConsentRequired => "consent_required",
             Self::InteractionRequired => "interaction_required",
             Self::AccountSelectionRequired => "account_selection_required",
+            Self::UnmetAuthenticationRequirements => "unmet_authentication_requirements",
             Self::RequestNotSupported => "request_not_supported",
             Self::RequestUriNotSupported => "request_uri_not_supported",
             Self::RegistrationNotSupported => "registration_not_supported",
@@ -187,5 +195,24 @@ impl OAuthError {
     /// What the client is told.
     pub fn told(&self) -> (ErrorCode, &str) {
         (self.code, &self.description)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 6749 4.1.2.1 and 5.2, RFC 6750 3: %x20-21 / %x23-5B / %x5D-7E. So a challenge cannot be broken up either.
+    #[test]
+    fn a_description_has_only_characters_of_rfc_6749() {
+        let told = |text: &str| {
+            OAuthError::with(ErrorCode::InvalidScope, Reason::ScopeMalformed, text.to_owned()).description
+        };
+        assert_eq!(told("a\"b\\c\u{7f}\0\r\n\u{e9}\u{1f980}~ !"), "a?b?c??????~ !");
+        assert_eq!(told(&"x".repeat(10_000)).len(), 300);
+        let refused = |c: char| !matches!(c, ' '..='!' | '#'..='[' | ']'..='~');
+        for c in '\0'..='\u{2ff}' {
+            assert!(!told(&format!("<{c}>")).contains(refused), "{c:?}");
+        }
     }
 }

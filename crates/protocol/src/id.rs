@@ -219,7 +219,9 @@ mod tests {
         assert!(IssuerId::parse("Acme").is_err());
         assert!(ClientId::parse("a b").is_err());
         assert!(UserId::parse("").is_err());
-        assert!(UserId::parse(&"x".repeat(256)).is_err());
+        // OpenID Connect Core 2: a `sub` has at most 255 characters of ASCII.
+        assert!(UserId::parse(&"x".repeat(255)).is_ok());
+        assert!(UserId::parse(&"x".repeat(256)).is_err() && UserId::parse("gr\u{fc}n").is_err());
         assert!(GroupId::parse("b2f1c0de-77_A").is_ok());
         for bad in ["", ".", "..", "a/b", "a.b", "gr\u{fc}n", &"x".repeat(129)] {
             assert!(GroupId::parse(bad).is_err() && RoleId::parse(bad).is_err(), "{bad}");

@@ -55,6 +55,12 @@ pub struct Introspection<'a> {
     iss: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     jti: Option<&'a str>,
+    /// RFC 9470 6.2: when the person signed in, and by which class.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    auth_time: Option<u64>,
+    /// See above.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    acr: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     act: Option<&'a Actor>,
     #[serde(skip_serializing_if = "no_resource")]
@@ -96,6 +102,8 @@ pub const INACTIVE: Introspection<'static> = Introspection {
     aud: None,
     iss: None,
     jti: None,
+    auth_time: None,
+    acr: None,
     act: None,
     resource: None,
     cnf: None,
@@ -178,6 +186,8 @@ pub fn of_access_token<'a>(
         aud: Some(&token.aud),
         iss: Some(&token.iss),
         jti: Some(token.jti.as_str()),
+        auth_time: token.auth_time,
+        acr: token.acr.as_deref(),
         act: token.act.as_ref(),
         resource: Some(&token.resource),
         cnf: token.cnf.claim(),

@@ -5,6 +5,7 @@ pub mod reference;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::jwk::Jwk;
 use symbolon_crypto::jws::{Compact, Header};
 
@@ -19,7 +20,7 @@ use crate::time::Timestamp;
 /// The type of request objects (RFC 9101 10.8).
 const TYP: &str = "oauth-authz-req+jwt";
 /// The tolerated difference between the client's clock and the server's.
-const LEEWAY: Duration = Duration::from_secs(30);
+pub(crate) const LEEWAY: Duration = Duration::from_secs(30);
 /// FAPI 2.0 Message Signing 5.3.1: how long ago a request object may have become valid, and how long it may be valid.
 const LONGEST_LIFE: u64 = 3_600;
 /// Claims of the token itself, which are no parameters of the request (RFC 9101 4, RFC 7519 4.1).
@@ -57,14 +58,19 @@ pub fn parameters(
             .about(Details::of("request").client(&client.client_id))),
         };
     };
-    let claims = verified(text, client, keys)?;
+    let claims = verified(text, client, keys, client.request_object_signing_alg)?;
     check(&claims, client, issuer, now)?;
     let form = form_of(&claims, client)?;
     Ok(Some(form))
 }
 
-/// Verifies the signature by a key of the client (RFC 9101 6.2).
-fn verified(text: &str, client: &Client, keys: &[Jwk]) -> Result<Map<String, Value>, OAuthError> {
+/// Verifies the signature by a key of the client (RFC 9101 6.2). `only`: the registered algorithm, if one is.
+pub(crate) fn verified(
+    text: &str,
+    client: &Client,
+    keys: &[Jwk],
+    only: Option<Algorithm>,
+) -> Result<Map<String, Value>, OAuthError> {
     let malformed = || refused(Reason::RequestObjectMalformed, "request is no signed JWT with an object");
     // RFC 9101 10.1 and 10.2: `none` is no algorithm here, and encrypted objects are not supported.
     let token = Compact::parse(text).map_err(|_| malformed())?;
@@ -77,7 +83,7 @@ fn verified(text: &str, client: &Client, keys: &[Jwk]) -> Result<Map<String, Val
         return Err(error.about(Details::of("typ").sent(sent).expected([TYP, "JWT"])));
     }
     // OpenID Connect Dynamic Client Registration 1.0 2: any other algorithm MUST be rejected.
-    if let Some(only) = client.request_object_signing_alg.filter(|only| *only != header.alg) {
+    if let Some(only) = only.filter(|only| *only != header.alg) {
         let error = refused(
             Reason::RequestObjectAlgorithmOther,
             "request is signed by another algorithm than the registered one",
@@ -139,7 +145,7 @@ fn check(
 }
 
 /// RFC 9101 4: the audience is the issuer; FAPI 2.0 Message Signing 5.3.1 requires it.
-fn check_audience(aud: Option<&Value>, strict: bool, issuer: &str) -> Result<(), OAuthError> {
+pub(crate) fn check_audience(aud: Option<&Value>, strict: bool, issuer: &str) -> Result<(), OAuthError> {
     let named: Vec<&str> = match aud {
         Some(Value::Array(values)) => values.iter().filter_map(Value::as_str).collect(),
         other => other.and_then(Value::as_str).into_iter().collect(),
@@ -153,7 +159,11 @@ fn check_audience(aud: Option<&Value>, strict: bool, issuer: &str) -> Result<(),
 
 /// RFC 7519 4.1.4, 4.1.5. Where request objects are required, they have both claims, and live for an hour at most (FAPI 2.0
 /// Message Signing 5.3.1).
-fn check_time(claims: &Map<String, Value>, strict: bool, now: Timestamp) -> Result<(), OAuthError> {
+pub(crate) fn check_time(
+    claims: &Map<String, Value>,
+    strict: bool,
+    now: Timestamp,
+) -> Result<(), OAuthError> {
     // The cast saturates: negative numbers become the epoch, too large ones the end of time.
     let seconds = |name: &str| claims.get(name).map(|value| value.as_f64().unwrap_or(0.0) as u64);
     let (exp, nbf) = (seconds("exp"), seconds("nbf"));
@@ -179,7 +189,7 @@ fn check_time(claims: &Map<String, Value>, strict: bool, now: Timestamp) -> Resu
 
 /// The parameters of the request. A member that is no text is written as its JSON (RFC 9101 4), a list of `resource` as
 /// one parameter each (RFC 8707 2).
-fn form_of(claims: &Map<String, Value>, client: &Client) -> Result<String, OAuthError> {
+pub(crate) fn form_of(claims: &Map<String, Value>, client: &Client) -> Result<String, OAuthError> {
     // RFC 9101 4: `request` and `request_uri` MUST NOT be in request objects.
     if let Some(name) = ["request", "request_uri"].into_iter().find(|name| claims.contains_key(*name)) {
         let error =

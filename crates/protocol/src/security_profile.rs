@@ -3,7 +3,8 @@
 //!
 //! Each rule that a setting of its own can ask for too is decided where that setting is read, by one function: whether
 //! requests are pushed ([`is_required`](crate::authorize::pushed_request::is_required)), signed
-//! ([`Client::requires_signed_requests`]), and protected by PKCE ([`pkce_for`](crate::settings::IssuerSettings::pkce_for));
+//! ([`Client::requires_signed_requests`], and for backchannel authentication
+//! [`Client::requires_signed_backchannel_requests`]), and protected by PKCE ([`pkce_for`](crate::settings::IssuerSettings::pkce_for));
 //! whether tokens are bound ([`Client::requires_bound_tokens`]); what audience assertions have
 //! ([`requires_issuer_audience`](crate::settings::ClientOverrides::requires_issuer_audience)); how long codes live
 //! ([`lifetimes_for`](crate::settings::IssuerSettings::lifetimes_for)); whether refresh tokens rotate
@@ -245,6 +246,10 @@ fn of_algorithms(client: &Client, profile: SecurityProfile) -> Option<(&'static 
         ("introspection_signed_response_alg", client.introspection_signed_response_alg),
         ("token_endpoint_auth_signing_alg", client.token_endpoint_auth_signing_alg),
         ("request_object_signing_alg", client.request_object_signing_alg),
+        (
+            "backchannel_authentication_request_signing_alg",
+            client.backchannel.as_ref().and_then(|own| own.request_signing_alg),
+        ),
     ];
     let is_other = |own: Option<Algorithm>| own.is_some_and(|own| !profile.algorithms().contains(&own));
     let (name, _) = named.into_iter().find(|(_, own)| is_other(*own))?;

@@ -200,7 +200,7 @@ pub struct IssuerSettings {
     #[serde(skip_serializing_if = "is_zero")]
     pub registration_puzzle: u8,
     /// Who may register clients without an administrator. Not written while nobody may, so that nodes of earlier versions
-    /// read the settings, like the seven that follow.
+    /// read the settings, like the eight that follow.
     #[serde(skip_serializing_if = "ClientRegistration::is_off")]
     pub client_registration: ClientRegistration,
     /// The scopes that such a client may have; without it [`DEFAULT_SCOPE`](crate::client_registration::DEFAULT_SCOPE).
@@ -214,6 +214,9 @@ pub struct IssuerSettings {
     /// [`DEFAULT_GRANT_TYPES`](crate::client_registration::DEFAULT_GRANT_TYPES).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_registration_grant_types: Option<Vec<GrantType>>,
+    /// Whether such a client needs a software statement of a trusted issuer (RFC 7591 2.3) to register.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub client_registration_require_software_statement: bool,
     /// The resources that such a client may name besides the issuer (RFC 8707 2). Asked at every request, so that what is taken
     /// away here ends for clients that are there too.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -453,6 +456,7 @@ impl Default for IssuerSettings {
             client_registration_scope: None,
             client_registration_full_scope: false,
             client_registration_grant_types: None,
+            client_registration_require_software_statement: false,
             client_registration_resources: Vec::new(),
             client_registration_most_clients: USUAL_MOST_CLIENTS,
             client_registration_unused_days: USUAL_UNUSED_DAYS,

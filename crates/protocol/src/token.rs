@@ -4,6 +4,7 @@
 
 pub mod access_token;
 pub mod authorization_code;
+pub mod ciba;
 pub mod claim;
 pub mod client_credentials;
 pub mod confirmation;

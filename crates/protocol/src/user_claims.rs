@@ -4,12 +4,13 @@
 
 use std::sync::Arc;
 
-use crate::attribute::{AttributeName, AttributeSchema};
+use crate::attribute::{AggregatedClaims, AttributeName, AttributeSchema};
 use crate::claim_definition::ClaimSet;
 use crate::entitlement::Entitlements;
 use crate::id::ClientId;
 use crate::json::Object;
 use crate::scope::{GROUPS, ROLES, Scope};
+use crate::time::Timestamp;
 use crate::user::{Profile, User};
 
 /// The claims that a scope requests besides `sub`.
@@ -138,20 +139,24 @@ pub struct UserClaims {
     records: UserRecords,
     /// The attributes that are released. Of most users none: then this takes no memory.
     attributes: Vec<AttributeName>,
+    /// The claims of other providers that are released. Boxed, because few have any.
+    aggregated: Option<Box<AggregatedClaims>>,
     replaced: Replaced,
 }
 
 impl UserClaims {
     /// The requested claims of a user.
     pub fn of(records: UserRecords, requested: RequestedClaims) -> Self {
-        Self { requested, records, attributes: Vec::new(), replaced: Replaced::NONE }
+        Self { requested, records, attributes: Vec::new(), aggregated: None, replaced: Replaced::NONE }
     }
 
     /// Adds the attributes that the scope releases, if they are [requested](RequestedClaims::and_attributes).
     #[must_use]
-    pub fn with_attributes(mut self, schema: &AttributeSchema, scope: &Scope) -> Self {
+    pub fn with_attributes(mut self, schema: &AttributeSchema, scope: &Scope, now: Timestamp) -> Self {
         if let Some(user) = self.records.user.as_deref().filter(|_| self.requested.attributes) {
-            self.attributes = schema.released(scope, &user.profile.attributes).cloned().collect();
+            let attributes = &user.profile.attributes;
+            self.attributes = schema.released(scope, attributes).cloned().collect();
+            self.aggregated = schema.aggregated(scope, attributes, now).map(Box::new);
         }
         self
     }
@@ -166,6 +171,9 @@ impl UserClaims {
     pub fn without(mut self, defined: &ClaimSet) -> Self {
         self.replaced = defined.replaced();
         self.attributes.retain(|name| !defined.replaces_attribute(name));
+        if let Some(own) = self.aggregated.take() {
+            self.aggregated = own.without(|name| defined.replaces_attribute(name)).map(Box::new);
+        }
         self
     }
 
@@ -214,6 +222,9 @@ impl UserClaims {
             if let Some(value) = user.profile.attributes.get(name) {
                 json.named_value(name.as_str(), value);
             }
+        }
+        if let Some(aggregated) = &self.aggregated {
+            aggregated.write(json);
         }
     }
 }

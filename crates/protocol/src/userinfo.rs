@@ -2,6 +2,7 @@
 
 use crate::attribute::AttributeSchema;
 use crate::claim_definition::{ClaimFailure, ClaimInput, ClaimSet, DefinedClaims, Destination};
+use crate::discovery::{endpoint, path};
 use crate::error::{ErrorCode, OAuthError};
 use crate::json::Object;
 use crate::refusal::{Reason, Refusal};
@@ -50,14 +51,14 @@ pub fn new_interaction_id(random: [u8; 16]) -> String {
 /// Whether an access token may be used at UserInfo. Its signature was verified, and it is not revoked.
 ///
 /// # Errors
-/// `invalid_token` for a token of another issuer, an expired one, and one whose audience is not the issuer;
+/// `invalid_token` for a token of another issuer, an expired one, and one whose audience is neither the issuer nor UserInfo;
 /// `insufficient_scope` without `openid`.
 pub fn check(token: &AccessToken, issuer_url: &str, now: Timestamp) -> Result<(), OAuthError> {
     token
         .check(issuer_url, now)
         .map_err(|not| invalid_token(token, token.refused_as_not_valid(not, issuer_url, now)))?;
-    // RFC 9068 4: `aud` MUST name the resource server, which is the issuer itself.
-    if !token.aud.contains(issuer_url) {
+    // RFC 9068 4: `aud` MUST name the resource server, which is the issuer itself, or this endpoint by its URL.
+    if !token.aud.contains(issuer_url) && !token.aud.contains(&endpoint(issuer_url, path::USERINFO)) {
         return Err(invalid_token(token, token.refused_audience([issuer_url])));
     }
     // OpenID Connect Core 5.3.1, RFC 6750 3.1.
@@ -76,14 +77,15 @@ pub fn needs_entitlements(token: &AccessToken, claims: &ClaimSet) -> bool {
         || claims.need(Destination::Userinfo, &token.scope).entitlements
 }
 
-/// The claims about a token's user that its scope requests (OpenID Connect Core 5.4), by the issuer's schema of attributes.
+/// The claims about a token's user that its scope requests (OpenID Connect Core 5.4), by the issuer's schema of attributes at
+/// a time.
 ///
 /// # Errors
 /// `invalid_token` if there is no such user, or they may no longer sign in.
 pub fn claims<'a>(
     token: &'a AccessToken,
     records: UserRecords,
-    schema: &AttributeSchema,
+    (schema, now): (&AttributeSchema, Timestamp),
 ) -> Result<UserInfo<'a>, OAuthError> {
     match records.user.as_deref().filter(|user: &&User| token.is_about(&user.id)) {
         Some(user) if user.may_sign_in() => {}
@@ -93,7 +95,7 @@ pub fn claims<'a>(
         }
     }
     let requested = RequestedClaims::by(&token.scope).and_attributes(schema, &token.scope);
-    let claims = UserClaims::of(records, requested).with_attributes(schema, &token.scope);
+    let claims = UserClaims::of(records, requested).with_attributes(schema, &token.scope, now);
     Ok(UserInfo { token, claims, defined: DefinedClaims::default() })
 }
 

@@ -256,6 +256,7 @@ fn client(id: &'static str, scope: &str, now: Timestamp) -> Client {
         default_max_age: None,
         default_acr_values: Default::default(),
         initiate_login_uri: None,
+        backchannel: None,
         sector: None,
         logout: Default::default(),
         settings: symbolon_protocol::settings::ClientOverrides::default(),

@@ -11,16 +11,17 @@ use http::StatusCode;
 use symbolon_pages::{DeviceConsentPage, DeviceError, DevicePage, Notice, ScopeView};
 use symbolon_protocol::authorize::AnotherAccount;
 use symbolon_protocol::client::Client;
-use symbolon_protocol::device_authorization::{DeviceAuthorization, DeviceDecision, UserCode, allowed};
+use symbolon_protocol::decision::Decision;
+use symbolon_protocol::device_authorization::{DeviceAuthorization, UserCode, allowed};
 use symbolon_protocol::discovery::path;
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::{Details, Reason, Refusal};
 use symbolon_protocol::sign_in::is_enough;
-use symbolon_store::port::{Decided, DeviceDeciding};
+use symbolon_store::port::{Decided, Deciding};
 
-use crate::account::{Person, Visitor, visitor_of};
+use crate::account::{Person, Visitor, take_part, visitor_of};
 use crate::authorization_details;
 use crate::authorize::resume;
 use crate::interaction::{Interaction, Page, PendingAuthorization};
@@ -89,7 +90,7 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
     }
     match params.get("decision")? {
         Some("allow") => allow(call, &person, &device).await,
-        Some("deny") => decide(call, &person, &device, DeviceDecision::Denied(person.user.id.clone())).await,
+        Some("deny") => decide(call, &person, &device, Decision::Denied(person.user.id.clone())).await,
         // The person at the page is not the session's user.
         Some("switch") => switch(call, &device.code).await,
         decision => {
@@ -212,21 +213,10 @@ fn accepts(call: &Call, person: &Person, device: &Waiting, params: &Params<'_>) 
 
 async fn allow(call: &mut Call, person: &Person, device: &Waiting) -> Result<Response, Failure> {
     call.must_complete();
-    let Call { context, received, durable, .. } = &mut *call;
-    let Context { app, issuer, .. } = &*context;
-    let (session, client) = (&person.session, &device.client);
-    // As for an authorization code: the client takes part in the session, and is told of its end.
-    if session.has_to_note(client)
-        && let Some(id) = session_cookie(&received.headers, issuer)
-    {
-        let is_told = client.logout.backchannel_logout_uri.is_some();
-        let noted = app.store.note_client(&issuer.id, &id, &client.client_id, is_told).await?;
-        if noted.take(durable) {
-            context.audit(Event::GrantBegun, Some(&session.user), Some(&client.client_id));
-        }
-    }
-    let grant = allowed(&device.asked, &issuer.id, session, app.now(), &*app.random);
-    decide(call, person, device, DeviceDecision::Allowed(Box::new(grant))).await
+    take_part(call, person, &device.client).await?;
+    let Context { app, issuer, .. } = &call.context;
+    let grant = allowed(&device.asked, &issuer.id, &person.session, app.now(), &*app.random);
+    decide(call, person, device, Decision::Allowed(Box::new(grant))).await
 }
 
 /// Decides, unless somebody has: whoever sends the form twice comes to the same page.
@@ -234,7 +224,7 @@ async fn decide(
     call: &mut Call,
     person: &Person,
     device: &Waiting,
-    decision: DeviceDecision,
+    decision: Decision,
 ) -> Result<Response, Failure> {
     call.must_complete();
     let context = &call.context;
@@ -242,14 +232,14 @@ async fn decide(
     let own = Decided::from(&decision);
     let deciding = app.store.decide_device_authorization(&issuer.id, &device.code, decision, app.now());
     match deciding.await? {
-        DeviceDeciding::Decided => {
+        Deciding::Decided => {
             let event = if own.is_allowed { Event::ConsentGranted } else { Event::ConsentDenied };
             let detail = serde_json::json!({ "device": true });
             context.audit_change(event, &person.user.id, Some(&device.asked.client), detail);
             Ok(lead_on(call, own.is_allowed))
         }
-        DeviceDeciding::Before(before) if before.user == own.user => Ok(lead_on(call, before.is_allowed)),
-        DeviceDeciding::Before(_) | DeviceDeciding::Unknown => {
+        Deciding::Before(before) if before.user == own.user => Ok(lead_on(call, before.is_allowed)),
+        Deciding::Before(_) | Deciding::Unknown => {
             ask_for_code(context, person, "", Some(DeviceError::Unknown))
         }
     }

@@ -69,7 +69,7 @@ const OF_ADDRESS: Limit = Limit::Address(EndpointClass::Authorize);
 const OF_LOGOUT: Limit = Limit::Address(EndpointClass::Logout);
 
 /// The endpoints that people's browsers call, the busiest first.
-pub static ENDPOINTS: [Endpoint; 65] = [
+pub static ENDPOINTS: [Endpoint; 67] = [
     page(path::AUTHORIZATION, GET_THAT_CHANGES_OR_POST, Label::Authorize, OF_ADDRESS, |call| {
         Box::pin(authorize::authorize(call))
     }),
@@ -161,6 +161,10 @@ pub static ENDPOINTS: [Endpoint; 65] = [
     account_page(AccountPlace::Applications.path(), POST, |call| {
         Box::pin(account::applications::submit(call))
     }),
+    account_page(AccountPlace::Requests.path(), GET_THAT_CHANGES, |call| {
+        Box::pin(account::requests::show(call))
+    }),
+    account_page(AccountPlace::Requests.path(), POST, |call| Box::pin(account::requests::submit(call))),
     account_page(AccountPlace::Data.path(), GET_THAT_CHANGES, |call| Box::pin(account::data::show(call))),
     account_page(AccountPlace::Data.path(), POST, |call| Box::pin(account::data::submit(call))),
     account_page(account::data::EXPORT, GET_THAT_CHANGES, |call| Box::pin(account::data::export(call))),

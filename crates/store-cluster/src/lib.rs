@@ -13,6 +13,7 @@
 //! On top of them, one module for each trait of the storage port.
 
 mod assertion;
+mod backchannel_authentication;
 mod batch;
 mod breaker;
 mod challenge;
@@ -43,6 +44,7 @@ mod store;
 #[cfg(test)]
 mod testing;
 pub mod transfer;
+mod undecided;
 
 pub use check::{Finding, Level, check};
 pub use open::{ClusterError, ClusterOptions};

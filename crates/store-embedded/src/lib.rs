@@ -8,7 +8,8 @@
 //! * [`database`]: SQLite behind one group-commit writer, for everything that lives long.
 //!
 //! Above them is one module for each trait of the port. Hot state lives in memory, split into shards, and all of it but
-//! codes, challenges, pushed requests and what devices ask for is also written to the journal; marks of DPoP proofs at the end. Long-lived records live in the database, with a cache in front
+//! codes, challenges, pushed requests, and what devices and clients ask people for is also written to the journal; marks of DPoP proofs
+//! at the end. Long-lived records live in the database, with a cache in front
 //! of it.
 
 pub mod backup;
@@ -22,6 +23,7 @@ pub mod sealed;
 pub mod transfer;
 
 mod assertion;
+mod backchannel_authentication;
 mod challenge;
 mod code;
 mod device_authorization;
@@ -40,12 +42,14 @@ mod room;
 mod session;
 mod sharded;
 mod store;
+mod undecided;
 
 pub use open::{EmbeddedError, EmbeddedOptions, Recovery};
 
 use std::sync::{Arc, OnceLock};
 
 use symbolon_figures::StoreFigures;
+use symbolon_protocol::device_authorization::DeviceAuthorization;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::{Durable, Outcome, StoreError};
 
@@ -79,7 +83,8 @@ pub struct EmbeddedStore {
     proofs: proof::Proofs,
     email_codes: email_code::EmailCodes,
     pushed_requests: pushed_request::PushedRequests,
-    device_authorizations: device_authorization::DeviceAuthorizations,
+    device_authorizations: undecided::Waiting<DeviceAuthorization>,
+    backchannel_authentications: undecided::Waiting<backchannel_authentication::AskedAt>,
     records: Arc<record::Records>,
 }
 

@@ -1,5 +1,5 @@
-//! Memory bounds of authorization codes, login challenges, marks of client assertions, codes by e-mail, pushed requests and what devices
-//! ask for, one for each kind. A record
+//! Memory bounds of authorization codes, login challenges, marks of client assertions, codes by e-mail, pushed requests, what devices
+//! ask for and what clients ask people for, one for each kind. A record
 //! beyond the bound is refused. No stored record is removed for it, because stored records still protect users and
 //! clients: without its mark, for example, an assertion could be used again.
 
@@ -23,6 +23,9 @@ pub(crate) const PUSHED_REQUESTS: u64 = 128 << 20;
 /// The most bytes for what devices ask for: 140 a second, for ten minutes.
 pub(crate) const DEVICE_AUTHORIZATIONS: u64 = 96 << 20;
 
+/// The most bytes for what clients ask people for: 280 a second, for five minutes.
+pub(crate) const BACKCHANNEL_AUTHENTICATIONS: u64 = 96 << 20;
+
 /// Memory of one code by e-mail: its key, its recipient, tries, end, commit and share, in a table that is three quarters full on
 /// average.
 pub(crate) const EMAIL_CODE: usize = 80;
@@ -37,6 +40,7 @@ pub(crate) fn set_bounds(figures: &StoreFigures) {
     figures.email_code_room().set_most(EMAIL_CODES);
     figures.pushed_request_room().set_most(PUSHED_REQUESTS);
     figures.device_authorization_room().set_most(DEVICE_AUTHORIZATIONS);
+    figures.backchannel_authentication_room().set_most(BACKCHANNEL_AUTHENTICATIONS);
 }
 
 /// The share of the issuer whose id follows a record; nobody's where there is none, as in records of format 1.
@@ -50,6 +54,7 @@ mod tests {
     use std::time::Duration;
 
     use symbolon_crypto::random::SeededRandom;
+    use symbolon_protocol::backchannel_authentication::{AuthReqId, BackchannelAuthentication};
     use symbolon_protocol::client_authentication::AssertionUse;
     use symbolon_protocol::device_authorization::DeviceAuthorization;
     use symbolon_protocol::id::{ClientId, IssuerId, Jti, UserId};
@@ -58,8 +63,8 @@ mod tests {
     use symbolon_protocol::sign_in::email_code_use::EmailCodeTry;
     use symbolon_protocol::time::Timestamp;
     use symbolon_store::port::{
-        Assertions, Challenges, Codes, DeviceAuthorizations, EmailCodes, PushedRequests, Redemption,
-        Revocations, Store, Use,
+        Assertions, BackchannelAuthentications, Challenges, Codes, DeviceAuthorizations, EmailCodes,
+        PushedRequests, Redemption, Revocations, Store, Use,
     };
 
     use crate::EmbeddedStore;
@@ -106,7 +111,25 @@ mod tests {
             };
             store.keep_device_authorization(&issuer, asked, NOW, &random).await
         };
+        let ann = UserId::parse("ann").unwrap();
+        let ask_person = async || {
+            let id = AuthReqId::draw(&issuer, &ann, &random);
+            let asked = BackchannelAuthentication {
+                client: app.clone(),
+                user: ann.clone(),
+                scope: Scope::parse("openid").unwrap(),
+                resources: Vec::new(),
+                authorization_details: Default::default(),
+                acr: Default::default(),
+                binding_message: None,
+                notification: None,
+                asked_at: NOW,
+                expires_at: NOW + Duration::from_secs(60),
+            };
+            store.keep_backchannel_authentication(&issuer, &id, asked).await
+        };
         let pushed = push().await.unwrap();
+        assert!(ask_person().await.unwrap());
         let device = ask().await.unwrap();
         let code = store.keep_code(&issuer, grant.clone(), NOW, &random).await.unwrap();
         assert_eq!(store.use_assertion(&issuer, &assertion("first")).await.unwrap().in_memory(), Use::First);
@@ -127,6 +150,7 @@ mod tests {
             figures.email_code_room(),
             figures.pushed_request_room(),
             figures.device_authorization_room(),
+            figures.backchannel_authentication_room(),
         ] {
             room.set_most(1);
         }
@@ -135,6 +159,7 @@ mod tests {
         assert!(challenge("second").await.is_err());
         assert!(push().await.is_err());
         assert!(ask().await.is_err());
+        assert!(ask_person().await.is_err());
         assert!(tried("second").await.is_err());
         assert_eq!(tried("first").await.unwrap(), EmailCodeTry::Wrong { left: 3 });
         assert_eq!(

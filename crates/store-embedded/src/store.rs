@@ -53,7 +53,8 @@ impl Store for EmbeddedStore {
             + self.sweep_assertions(now).await
             + self.sweep_email_codes(now).await
             + self.sweep_pushed_requests(now).await
-            + self.sweep_device_authorizations(now).await;
+            + self.sweep_device_authorizations(now).await
+            + self.sweep_backchannel_authentications(now).await;
         if self.journal.writable() {
             gone += self.records.sweep_deliveries(now).await?;
             gone += self.records.sweep_invitations(now).await?;

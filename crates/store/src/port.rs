@@ -2,7 +2,9 @@
 
 mod audit;
 mod authenticators;
+mod backchannel_authentication;
 mod clients;
+mod decision;
 mod deliveries;
 mod device_authorization;
 mod groups;
@@ -37,14 +39,14 @@ pub use crate::listing::{
 use crate::shard::{Generation, Route, ShardKind};
 pub use audit::{Audit, AuditFilter};
 pub use authenticators::{AuthenticatorUpdate, Authenticators, Enrolled, authenticators_document};
+pub use backchannel_authentication::{BackchannelAuthentications, KeptBackchannelAuthentication};
 pub use clients::Clients;
+pub use decision::{Decided, Deciding, Polled};
 pub use deliveries::{
     Deliveries, Delivery, DeliveryKind, MOST_CLAIMED, MOST_PAYLOAD, Queued, fairly, ids_of_recipient,
     most_of_recipient,
 };
-pub use device_authorization::{
-    Decided, DeviceAuthorizations, DeviceCodes, DeviceDeciding, DevicePoll, KeptDeviceAuthorization,
-};
+pub use device_authorization::{DeviceAuthorizations, DeviceCodes, KeptDeviceAuthorization};
 pub use groups::{
     GroupCreation, GroupDeletion, GroupFilter, GroupUpdate, Groups, MemberAddition, MemberRemoval,
 };
@@ -130,6 +132,7 @@ pub trait Store:
     + Challenges
     + PushedRequests
     + DeviceAuthorizations
+    + BackchannelAuthentications
     + Clients
     + Logos
     + Users

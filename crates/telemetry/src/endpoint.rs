@@ -23,6 +23,8 @@ pub enum Endpoint {
     TokenTokenExchange,
     /// Token endpoint, device code (RFC 8628 section 3.4).
     TokenDeviceCode,
+    /// Token endpoint, backchannel authentication (CIBA Core 1.0 section 10.1).
+    TokenCiba,
     /// Token endpoint, JWT bearer (RFC 7523 section 2.1).
     TokenJwtBearer,
     /// Token endpoint: another grant type, or a request whose grant type is not known.
@@ -37,6 +39,8 @@ pub enum Endpoint {
     Par,
     /// Device authorization endpoint (RFC 8628 section 3.1).
     DeviceAuthorization,
+    /// Backchannel authentication endpoint (CIBA Core 1.0 section 7).
+    BackchannelAuthentication,
     /// Client registration endpoint and client configuration endpoint (RFC 7591 section 3, RFC 7592 section 2).
     ClientRegistration,
     /// End-session endpoint (OpenID Connect RP-Initiated Logout 1.0 section 2).
@@ -59,7 +63,7 @@ pub enum Endpoint {
 
 impl Endpoint {
     /// All endpoints in the order of the metrics page; an endpoint's discriminant is its index.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::Discovery,
         Self::Jwks,
         Self::Authorize,
@@ -68,6 +72,7 @@ impl Endpoint {
         Self::TokenClientCredentials,
         Self::TokenTokenExchange,
         Self::TokenDeviceCode,
+        Self::TokenCiba,
         Self::TokenJwtBearer,
         Self::TokenOther,
         Self::Userinfo,
@@ -75,6 +80,7 @@ impl Endpoint {
         Self::Revoke,
         Self::Par,
         Self::DeviceAuthorization,
+        Self::BackchannelAuthentication,
         Self::ClientRegistration,
         Self::Logout,
         Self::Login,
@@ -97,6 +103,7 @@ impl Endpoint {
             Self::TokenClientCredentials => "token_client_credentials",
             Self::TokenTokenExchange => "token_token_exchange",
             Self::TokenDeviceCode => "token_device_code",
+            Self::TokenCiba => "token_ciba",
             Self::TokenJwtBearer => "token_jwt_bearer",
             Self::TokenOther => "token_other",
             Self::Userinfo => "userinfo",
@@ -104,6 +111,7 @@ impl Endpoint {
             Self::Revoke => "revoke",
             Self::Par => "par",
             Self::DeviceAuthorization => "device_authorization",
+            Self::BackchannelAuthentication => "backchannel_authentication",
             Self::ClientRegistration => "client_registration",
             Self::Logout => "logout",
             Self::Login => "login",

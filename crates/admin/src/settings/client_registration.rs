@@ -1,5 +1,6 @@
 //! Validation of the settings about clients that no administrator makes.
 
+use symbolon_protocol::client::GrantType;
 use symbolon_protocol::client_registration::document;
 use symbolon_protocol::scope::Scope;
 use symbolon_protocol::settings::IssuerSettings;
@@ -38,6 +39,13 @@ pub(super) fn check(settings: &IssuerSettings) -> Result<(), AdminError> {
     if settings.client_registration_grant_types.as_ref().is_some_and(Vec::is_empty) {
         return Err(AdminError::invalid(
             "client_registration_grant_types must name a grant type, or be null",
+        ));
+    }
+    // CIBA Core 7.1: such a client asks anybody whose address it knows, so an administrator makes it.
+    let grants = settings.client_registration_grant_types.as_deref().unwrap_or_default();
+    if grants.contains(&GrantType::Ciba) {
+        return Err(AdminError::invalid(
+            "client_registration_grant_types must not have urn:openid:params:grant-type:ciba: an administrator makes such clients",
         ));
     }
     let resources = &settings.client_registration_resources;

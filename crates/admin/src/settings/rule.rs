@@ -94,6 +94,7 @@ pub(crate) fn document(settings: &IssuerSettings) -> Map<String, Value> {
     document.entry("client_registration").or_insert_with(|| "off".into());
     document.entry("client_registration_scope").or_insert(Value::Null);
     document.entry("client_registration_full_scope").or_insert(Value::Bool(false));
+    document.entry("client_registration_require_software_statement").or_insert(Value::Bool(false));
     document.entry("client_registration_grant_types").or_insert(Value::Null);
     document
         .entry("client_registration_most_clients")
@@ -341,6 +342,7 @@ mod tests {
             "client_registration_grant_types": ["authorization_code"], "client_registration_most_clients": 5,
             "client_registration_unused_days": 0, "client_registration_tokens_from": 7,
             "client_registration_resources": ["https://mcp.example/mcp"], "client_registration_full_scope": true,
+            "client_registration_require_software_statement": true,
             "client_id_metadata_documents": ["app.example", "*.tools.example", "*"],
         });
         let settings = patched(set.clone()).expect("valid");

@@ -16,8 +16,10 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Uri};
 use symbolon_pages::Language;
 use symbolon_protocol::client::Client;
+use symbolon_protocol::discovery::path;
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::params::Params;
+use symbolon_protocol::protected_resource::userinfo_metadata_url;
 use symbolon_protocol::third_party_initiated_login::address as login_address;
 use symbolon_protocol::ui_locale::UiLocale;
 use symbolon_store::Durable;
@@ -281,7 +283,11 @@ impl Call {
             context.refused(RefusedRequest { refusal, client, actor, told: Some(failure.told()) });
         }
         match endpoint.failures {
-            Failures::Json => failure.into_json(),
+            Failures::Json => {
+                let is_resource = endpoint.path == path::USERINFO;
+                let metadata = is_resource.then(|| userinfo_metadata_url(&context.issuer.url));
+                failure.into_json_of(metadata.as_deref())
+            }
             Failures::Page => failure.into_page(&ErrorAbout {
                 headers: &received.headers,
                 request_id: Some(context.id.to_string()),

@@ -229,12 +229,13 @@ impl Failure {
         }
     }
 
-    fn finish(&self, mut response: Response, code: &'static str) -> Response {
+    /// `metadata` is where the protected resource that was called says what it is.
+    fn finish(&self, mut response: Response, code: &'static str, metadata: Option<&str>) -> Response {
         if let Self::Internal(reason) = self {
             let request_id = Current::arrival().map(|arrival| arrival.id.to_string());
             tracing::error!(target: "symbolon::request", request_id, reason, "a request failed inside");
         }
-        if let Some(challenge) = self.challenge() {
+        if let Some(challenge) = self.challenge(metadata) {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
         }
         if matches!(self, Self::TooSlow | Self::TooLarge) {
@@ -254,21 +255,24 @@ impl Failure {
         response
     }
 
-    /// The authentication challenge: RFC 6749 5.2, RFC 6750 3 and RFC 9449 7.1, and no 401 without one (RFC 9110 15.5.2).
-    fn challenge(&self) -> Option<HeaderValue> {
+    /// The authentication challenge: RFC 6749 5.2, RFC 6750 3, RFC 9449 7.1 and RFC 9728 5.1, and no 401 without one (RFC 9110
+    /// 15.5.2).
+    fn challenge(&self, metadata: Option<&str>) -> Option<HeaderValue> {
+        let of = metadata.map(|url| format!(", resource_metadata=\"{url}\"")).unwrap_or_default();
         let text = match self {
             Self::OAuth(error) if error.code == ErrorCode::InvalidClient => {
                 "Basic realm=\"symbolon\"".to_owned()
             }
             // RFC 9449 7.2: both schemes, because it is not known which kind of token the client has.
-            Self::NoToken { takes_dpop: false } => "Bearer realm=\"symbolon\"".to_owned(),
-            Self::NoToken { takes_dpop: true } => {
-                format!("Bearer realm=\"symbolon\", DPoP realm=\"symbolon\", algs=\"{}\"", dpop::ALGORITHMS)
-            }
-            Self::Dpop(error) => dpop_challenge(error),
-            Self::DpopNonce(demand) if demand.at_resource => dpop_challenge(&demand.error),
+            Self::NoToken { takes_dpop: false } => format!("Bearer realm=\"symbolon\"{of}"),
+            Self::NoToken { takes_dpop: true } => format!(
+                "Bearer realm=\"symbolon\"{of}, DPoP realm=\"symbolon\", algs=\"{}\"{of}",
+                dpop::ALGORITHMS
+            ),
+            Self::Dpop(error) => dpop_challenge(error, &of),
+            Self::DpopNonce(demand) if demand.at_resource => dpop_challenge(&demand.error, &of),
             Self::Bearer(error) => format!(
-                "Bearer realm=\"symbolon\", error=\"{}\", error_description=\"{}\"",
+                "Bearer realm=\"symbolon\", error=\"{}\", error_description=\"{}\"{of}",
                 error.code, error.description
             ),
             _ => return None,
@@ -278,10 +282,15 @@ impl Failure {
 
     /// As JSON (RFC 6749 5.2).
     pub fn into_json(self) -> Response {
+        self.into_json_of(None)
+    }
+
+    /// As JSON, of a protected resource whose metadata are at this URL (RFC 9728 5.1).
+    pub(crate) fn into_json_of(self, metadata: Option<&str>) -> Response {
         let (status, code, description) = self.parts();
         let body = ErrorBody { error: code, error_description: description };
         let response = no_store(json(status, serde_json::to_vec(&body).unwrap_or_default()));
-        self.finish(response, code)
+        self.finish(response, code, metadata)
     }
 
     /// As a page if the browser prefers HTML, else as JSON.
@@ -302,8 +311,11 @@ impl Failure {
             login_uri: about.login_uri.clone(),
         };
         match page.render_for(about.prefix, about.brand.as_ref().unwrap_or(&Brand::default())) {
-            Ok(page) => self
-                .finish(html(status, page, &Policy { language: about.language, ..Policy::default() }), code),
+            Ok(page) => self.finish(
+                html(status, page, &Policy { language: about.language, ..Policy::default() }),
+                code,
+                None,
+            ),
             Err(_) => self.into_json(),
         }
     }
@@ -317,9 +329,10 @@ fn at_resource(error: &OAuthError) -> StatusCode {
     }
 }
 
-fn dpop_challenge(error: &OAuthError) -> String {
+/// `more` is appended to the challenge.
+fn dpop_challenge(error: &OAuthError, more: &str) -> String {
     format!(
-        "DPoP realm=\"symbolon\", error=\"{}\", error_description=\"{}\", algs=\"{}\"",
+        "DPoP realm=\"symbolon\", error=\"{}\", error_description=\"{}\", algs=\"{}\"{more}",
         error.code,
         error.description,
         dpop::ALGORITHMS

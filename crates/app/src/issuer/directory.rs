@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use symbolon_protocol::discovery;
 use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::protected_resource;
 use url::Url;
 
 use super::IssuerState;
@@ -129,6 +130,11 @@ fn below<'a>(issuer: &'a Arc<IssuerState>, path: &str) -> Option<Located<'a>> {
     let is_prefix =
         |rest: &str| rest == prefix || (issuer.url.ends_with('/') && discovery::base(rest) == prefix);
     let inserted = WELL_KNOWN.into_iter().find(|known| path.strip_prefix(known).is_some_and(is_prefix));
+    let inserted = inserted.or_else(|| {
+        // RFC 9728 3.1: the path of the resource is kept behind the well-known part.
+        let resource = path.strip_prefix(protected_resource::WELL_KNOWN)?.strip_prefix(prefix)?;
+        (resource == discovery::path::USERINFO).then_some(discovery::path::USERINFO_METADATA)
+    });
     inserted.map(|known| Located { issuer, path: Some(known.to_owned()) })
 }
 

@@ -51,6 +51,8 @@ pub enum EndpointClass {
     Par,
     /// Device authorization requests.
     DeviceAuthorization,
+    /// Backchannel authentication requests.
+    BackchannelAuthentication,
     /// Registration of clients by themselves, and its management: per address only.
     ClientRegistration,
     /// The end-session endpoint and its page: per address only.
@@ -83,6 +85,7 @@ struct Rules {
     revoke: PerEndpoint,
     par: PerEndpoint,
     device_authorization: PerEndpoint,
+    backchannel_authentication: PerEndpoint,
     client_registration: RuleCell,
     logout: RuleCell,
     login: LoginRules,
@@ -156,6 +159,7 @@ impl RateLimits {
         rules.revoke.set(&config.revoke, on);
         rules.par.set(&config.par, on);
         rules.device_authorization.set(&config.device_authorization, on);
+        rules.backchannel_authentication.set(&config.backchannel_authentication, on);
         rules.client_registration.set(config.client_registration.filter(|_| on));
         rules.logout.set(config.logout.filter(|_| on));
         rules.login.set(&config.login, on);
@@ -243,6 +247,7 @@ impl RateLimits {
             EndpointClass::Revoke => Some(&self.rules.revoke),
             EndpointClass::Par => Some(&self.rules.par),
             EndpointClass::DeviceAuthorization => Some(&self.rules.device_authorization),
+            EndpointClass::BackchannelAuthentication => Some(&self.rules.backchannel_authentication),
         }
     }
 
@@ -257,6 +262,7 @@ impl RateLimits {
             EndpointClass::Revoke => &self.rules.revoke.address,
             EndpointClass::Par => &self.rules.par.address,
             EndpointClass::DeviceAuthorization => &self.rules.device_authorization.address,
+            EndpointClass::BackchannelAuthentication => &self.rules.backchannel_authentication.address,
         }
     }
 }

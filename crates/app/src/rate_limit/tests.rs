@@ -28,6 +28,7 @@ fn configured() -> config::RateLimits {
         revoke: EndpointLimit { client: None, address: None },
         par: endpoint,
         device_authorization: endpoint,
+        backchannel_authentication: endpoint,
         client_registration: per_minute(4),
         logout: per_minute(4),
         login: LoginLimits {

@@ -167,6 +167,20 @@ pub(crate) const SECTION: Section = Section {
         )
         .doc("Device authorization requests of public clients, and failed client authentications, per address."),
         limit(
+            "rate_limit.backchannel_authentication.client",
+            "SYMBOLON_RATE_LIMIT_BACKCHANNEL_AUTHENTICATION_CLIENT",
+            "--rate-limit-backchannel-authentication-client",
+            "50/s",
+        )
+        .doc("Backchannel authentication requests per authenticated client. Each asks a person, and is kept for five minutes."),
+        limit(
+            "rate_limit.backchannel_authentication.address",
+            "SYMBOLON_RATE_LIMIT_BACKCHANNEL_AUTHENTICATION_ADDRESS",
+            "--rate-limit-backchannel-authentication-address",
+            "60/m",
+        )
+        .doc("Backchannel authentication requests with failed client authentication per address."),
+        limit(
             "rate_limit.client_registration.address",
             "SYMBOLON_RATE_LIMIT_CLIENT_REGISTRATION_ADDRESS",
             "--rate-limit-client-registration-address",
@@ -317,6 +331,8 @@ pub struct RateLimits {
     pub par: EndpointLimit,
     /// Device authorization requests.
     pub device_authorization: EndpointLimit,
+    /// Backchannel authentication requests.
+    pub backchannel_authentication: EndpointLimit,
     /// Registrations of clients by themselves, and their management, per address.
     pub client_registration: Option<Rate>,
     /// Logout requests and confirmations per address.
@@ -362,6 +378,10 @@ pub(crate) fn build(reader: &mut Reader) -> RateLimits {
         device_authorization: EndpointLimit {
             client: rate("rate_limit.device_authorization.client"),
             address: rate("rate_limit.device_authorization.address"),
+        },
+        backchannel_authentication: EndpointLimit {
+            client: rate("rate_limit.backchannel_authentication.client"),
+            address: rate("rate_limit.backchannel_authentication.address"),
         },
         client_registration: rate("rate_limit.client_registration.address"),
         logout: rate("rate_limit.logout.address"),

@@ -271,6 +271,7 @@ fn limits(all: RateLimits) -> Vec<(&'static str, bool)> {
         revoke,
         par,
         device_authorization,
+        backchannel_authentication,
         client_registration,
         logout,
         login,
@@ -295,6 +296,7 @@ fn limits(all: RateLimits) -> Vec<(&'static str, bool)> {
         ("revoke", revoke),
         ("par", par),
         ("device_authorization", device_authorization),
+        ("backchannel_authentication", backchannel_authentication),
     ];
     let by_endpoint = by_endpoint.map(|(name, EndpointLimit { client, address })| {
         [(name, client.is_some()), (name, address.is_some())]

@@ -99,6 +99,8 @@ fn by_path(method: &str, path: String, status: u16, token: Option<Scenario>) -> 
     let bare = path.split(['?', '#']).next().unwrap_or("").trim_end_matches('/').to_ascii_lowercase();
     let last = bare.rsplit('/').next().unwrap_or("");
     match (method, last) {
+        // The metadata of a resource end like the resource (RFC 9728 3.1).
+        ("GET", _) if bare.contains("/oauth-protected-resource/") => plain(method, path, status),
         ("GET", "openid-configuration" | "oauth-authorization-server") => Mapped::As(Request::Metadata),
         ("GET", "jwks" | "jwks.json" | "certs" | "keys") => Mapped::As(Request::Keys),
         ("GET" | "POST", "authorize" | "auth") => of(Scenario::Silent),
@@ -205,6 +207,8 @@ mod tests {
         assert_eq!(line("POST", &token, Some(Scenario::Refresh)), of(Scenario::Refresh));
         assert!(matches!(line("POST", &token, None), Mapped::LeftOut(why) if why.contains("--token-grant")));
         assert_eq!(line("GET", "/.well-known/openid-configuration", None), Mapped::As(Request::Metadata));
+        let of_userinfo = line("GET", "/.well-known/oauth-protected-resource/userinfo", None);
+        assert_ne!(of_userinfo, Mapped::As(Request::Of(Scenario::Userinfo)));
         assert_eq!(line("GET", "/assets/a.css?v=3", None), get("/assets/a.css?v=3", 3));
         for secret in [
             "/cb?code=x",

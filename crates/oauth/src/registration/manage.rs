@@ -14,7 +14,7 @@ use symbolon_protocol::refusal::{Details, Reason, Refusal};
 use symbolon_store::StoreError;
 
 use super::bearer::{bearer, invalid_token};
-use super::{Secrets, answer, audit, check_is_on, metadata};
+use super::{Secrets, answer, audit, check_is_on, metadata, software_statement};
 use symbolon_app::audit::ChangedFields;
 use symbolon_app::client_registration::policy;
 use symbolon_app::http::{Call, Context, Failure, Received, no_store};
@@ -39,12 +39,15 @@ pub(in super::super) async fn read(call: &mut Call) -> Result<Response, Failure>
 pub(in super::super) async fn update(call: &mut Call) -> Result<Response, Failure> {
     let Call { context, received, client, .. } = call;
     let (own, token) = authorized(context, received).await?;
-    let metadata = metadata(&received.form)?;
-    let registration = match changed(context, &own, &metadata).await {
+    let mut metadata = metadata(&received.form)?;
+    // Boxed, because it may have to ask for keys.
+    let statement = Box::pin(software_statement::settle(context, &mut metadata, Some(&*own))).await?;
+    let sent = (&metadata, statement.as_deref());
+    let registration = match changed(context, &own, sent).await {
         // Another change was faster: once more, on its result.
         Err(Failed::Conflict) => {
             let (own, _) = authorized(context, received).await?;
-            changed(context, &own, &metadata).await
+            changed(context, &own, sent).await
         }
         done => done,
     };
@@ -115,14 +118,19 @@ impl From<Failed> for Failure {
     }
 }
 
-/// Changes a client to what it sent, and records that.
-async fn changed(context: &Context, before: &Client, metadata: &Metadata) -> Result<Registration, Failed> {
+/// Changes a client to what it sent, with the statement if that is new, and records that.
+async fn changed(
+    context: &Context,
+    before: &Client,
+    (metadata, statement): (&Metadata, Option<&str>),
+) -> Result<Registration, Failed> {
     let (app, issuer) = (&context.app, &context.issuer);
     let now = app.now();
     let policy = policy(issuer, &issuer.settings.load(), now);
     let key = &issuer.client_secret_key;
-    let registration = rule::update(before, metadata.clone(), &policy, key, now, &*app.random)
+    let mut registration = rule::update(before, metadata.clone(), &policy, key, now, &*app.random)
         .map_err(|error| Failed::Failure(error.into()))?;
+    rule::software_statement::note(&mut registration.client, statement.map(str::to_owned));
     let checked = app.check_sector(&issuer.id, Some(before), &registration.client).await;
     checked.map_err(|error| Failed::Failure(rule::as_registration(error).into()))?;
     app.record_needs_of(issuer, &registration.client).await.map_err(|error| Failed::Failure(error.into()))?;

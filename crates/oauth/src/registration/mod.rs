@@ -3,6 +3,7 @@
 mod bearer;
 mod initial_access;
 mod manage;
+mod software_statement;
 
 pub(super) use manage::{read, remove, update};
 
@@ -40,7 +41,9 @@ pub(super) async fn register(call: &mut Call) -> Result<Response, Failure> {
     let now = app.now();
     let initial = initial_access::presented(issuer, &settings, &received.headers, now)?;
     let policy = policy(issuer, &settings, now);
-    let metadata = metadata(&received.form)?;
+    let mut metadata = metadata(&received.form)?;
+    // Boxed, because it may have to ask for keys.
+    let statement = Box::pin(software_statement::settle(context, &mut metadata, None)).await?;
     let registered = rule::register(metadata, &policy, &issuer.client_secret_key, now, &*app.random)?;
     check_room(context, settings.client_registration_most_clients).await?;
     let checked = app.check_sector(&issuer.id, None, &registered.registration.client).await;
@@ -50,7 +53,9 @@ pub(super) async fn register(call: &mut Call) -> Result<Response, Failure> {
         initial_access::use_up(context, token, durable).await?;
     }
     let rule::Registered { registration, registration_access_token } = registered;
-    let made = Arc::new(registration.client);
+    let mut made = registration.client;
+    rule::software_statement::note(&mut made, statement);
+    let made = Arc::new(made);
     app.record_needs_of(issuer, &made).await?;
     if app.store.create_client(&issuer.id, (*made).clone()).await? == Created::Exists {
         return Err(Failure::Internal("a client_id was drawn twice".into()));

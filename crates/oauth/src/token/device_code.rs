@@ -7,7 +7,7 @@ use symbolon_protocol::token::authorization_code::lineage;
 use symbolon_protocol::token::device_code as rule;
 use symbolon_protocol::token::resource;
 use symbolon_store::Durable;
-use symbolon_store::port::{DevicePoll, Redemption};
+use symbolon_store::port::{Polled, Redemption};
 
 use super::authorization_code::{granted_details, redeemed, replayed};
 use super::{GrantCall, GrantResult, claims};
@@ -19,13 +19,13 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
     rule::check_client(call.client)?;
     let client = &call.client.client_id;
     match app.store.poll_device_authorization(&issuer.id, client, &code, call.now).await? {
-        DevicePoll::Pending => Err(rule::pending().into()),
-        DevicePoll::SlowDown => Err(rule::slow_down().into()),
-        DevicePoll::Denied(user) => Err(rule::refused(&user).into()),
-        DevicePoll::OfOtherClient => Err(rule::of_other_client(call.client).into()),
-        DevicePoll::Unknown => Err(rule::unknown(&code).into()),
-        DevicePoll::Used(allowed) => used(call, &allowed, durable).await,
-        DevicePoll::Allowed(allowed) => redeem(call, (&code, &allowed), durable).await,
+        Polled::Pending => Err(rule::pending().into()),
+        Polled::SlowDown => Err(rule::slow_down().into()),
+        Polled::Denied(user) => Err(rule::refused(&user).into()),
+        Polled::OfOtherClient => Err(rule::of_other_client(call.client).into()),
+        Polled::Unknown => Err(rule::unknown(&code).into()),
+        Polled::Used(allowed) => used(call, &allowed, durable).await,
+        Polled::Allowed(allowed) => redeem(call, (&code, &allowed), durable).await,
     }
 }
 

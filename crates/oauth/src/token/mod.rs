@@ -1,6 +1,7 @@
 //! The token endpoint (RFC 6749 3.2): authenticates the client, calls the grant, signs if it succeeds, answers.
 
 mod authorization_code;
+mod ciba;
 mod claims;
 mod client_credentials;
 mod device_code;
@@ -100,6 +101,7 @@ async fn grant<'a>(
         Some(GrantType::ClientCredentials) => client_credentials::grant(&call, durable).await,
         Some(GrantType::TokenExchange) => Box::pin(token_exchange::grant(&call, durable)).await,
         Some(GrantType::DeviceCode) => Box::pin(device_code::grant(&call, durable)).await,
+        Some(GrantType::Ciba) => Box::pin(ciba::grant(&call, durable)).await,
         Some(GrantType::JwtBearer) => Box::pin(jwt_bearer::grant(&call, durable)).await,
         Some(GrantType::Implicit) | None => Err(unsupported(&form)?.into()),
     }?;
@@ -148,6 +150,7 @@ const fn label(grant_type: Option<GrantType>) -> telemetry::Endpoint {
         Some(GrantType::ClientCredentials) => telemetry::Endpoint::TokenClientCredentials,
         Some(GrantType::TokenExchange) => telemetry::Endpoint::TokenTokenExchange,
         Some(GrantType::DeviceCode) => telemetry::Endpoint::TokenDeviceCode,
+        Some(GrantType::Ciba) => telemetry::Endpoint::TokenCiba,
         Some(GrantType::JwtBearer) => telemetry::Endpoint::TokenJwtBearer,
         Some(GrantType::Implicit) | None => telemetry::Endpoint::TokenOther,
     }

@@ -3,6 +3,7 @@
 mod data;
 mod grants;
 mod profile;
+mod requests;
 mod security;
 mod sessions;
 
@@ -15,6 +16,7 @@ use crate::{Language, Texts};
 pub use data::{AccountDataPage, AccountDeletedPage};
 pub use grants::{ApplicationView, ApplicationsPage};
 pub use profile::{AttributeField, AttributeInput, PasswordPage, ProfileField, ProfilePage};
+pub use requests::{RequestView, RequestsPage};
 pub use security::{GeneratorPage, NewPasskeyPage, PasskeyView, ProviderView, SecurityPage};
 pub use sessions::{SessionView, SessionsPage};
 
@@ -33,19 +35,22 @@ pub enum AccountPlace {
     Sessions,
     /// `/account/applications`
     Applications,
+    /// `/account/requests`
+    Requests,
     /// `/account/data`
     Data,
 }
 
 impl AccountPlace {
     /// Every page, in the order of the navigation.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Overview,
         Self::Profile,
         Self::Password,
         Self::Security,
         Self::Sessions,
         Self::Applications,
+        Self::Requests,
         Self::Data,
     ];
 
@@ -58,6 +63,7 @@ impl AccountPlace {
             Self::Security => "/account/security",
             Self::Sessions => "/account/sessions",
             Self::Applications => "/account/applications",
+            Self::Requests => "/account/requests",
             Self::Data => "/account/data",
         }
     }
@@ -70,6 +76,7 @@ impl AccountPlace {
             Self::Security => texts.account_nav_security,
             Self::Sessions => texts.account_nav_sessions,
             Self::Applications => texts.account_nav_applications,
+            Self::Requests => texts.account_nav_requests,
             Self::Data => texts.account_nav_data,
         }
     }
@@ -82,6 +89,7 @@ impl AccountPlace {
             Self::Security => texts.account_lead_security,
             Self::Sessions => texts.account_lead_sessions,
             Self::Applications => texts.account_lead_applications,
+            Self::Requests => texts.account_lead_requests,
             Self::Data => texts.account_lead_data,
         }
     }
@@ -112,6 +120,14 @@ pub enum AccountNotice {
     SessionsEnded,
     /// An application's access is ended.
     AccessEnded,
+    /// What an application asked for elsewhere is allowed.
+    RequestAllowed,
+    /// It is refused.
+    RequestDenied,
+    /// It has ended, or was decided before.
+    RequestGone,
+    /// The application demands a second factor, and the account has none.
+    RequestSecondFactor,
     /// The form is not of this session; nothing was changed.
     Expired,
     /// The record was changed while the page was open.
@@ -174,6 +190,8 @@ impl AccountNotice {
             Self::GeneratorRemoved => Some("generator_removed"),
             Self::SessionsEnded => Some("sessions"),
             Self::AccessEnded => Some("access"),
+            Self::RequestAllowed => Some("request_allowed"),
+            Self::RequestDenied => Some("request_denied"),
             _ => None,
         }
     }
@@ -192,6 +210,8 @@ impl AccountNotice {
             Self::GeneratorRemoved,
             Self::SessionsEnded,
             Self::AccessEnded,
+            Self::RequestAllowed,
+            Self::RequestDenied,
         ];
         done.into_iter().find(|notice| notice.word() == Some(word))
     }
@@ -213,6 +233,10 @@ impl AccountNotice {
             Self::GeneratorRemoved => texts.account_generator_removed,
             Self::SessionsEnded => texts.account_sessions_ended,
             Self::AccessEnded => texts.account_access_ended,
+            Self::RequestAllowed => texts.requests_allowed,
+            Self::RequestDenied => texts.requests_denied,
+            Self::RequestGone => texts.requests_gone,
+            Self::RequestSecondFactor => texts.requests_second_factor,
             Self::Expired => texts.account_expired,
             Self::ChangedMeanwhile => texts.account_changed_meanwhile,
             Self::Taken => texts.account_taken,
@@ -258,8 +282,14 @@ pub struct AccountFrame {
 }
 
 impl AccountFrame {
-    fn places(&self) -> [AccountPlace; 7] {
-        AccountPlace::ALL
+    /// The pages of the navigation. Few people are ever asked by an application elsewhere; the overview leads them there.
+    fn places(&self) -> Vec<AccountPlace> {
+        let is_shown = |place: &AccountPlace| *place != AccountPlace::Requests || self.place == *place;
+        AccountPlace::ALL.into_iter().filter(is_shown).collect()
+    }
+
+    fn requests(&self) -> String {
+        self.link(&AccountPlace::Requests)
     }
 
     fn action(&self) -> String {
@@ -281,6 +311,8 @@ pub struct AccountPage {
     pub issuer_name: String,
     /// What all account pages have.
     pub frame: AccountFrame,
+    /// Whether an application waits for the person's decision.
+    pub is_asked: bool,
 }
 
 page!(AccountPage);

@@ -161,11 +161,34 @@ fn new_passkey() -> NewPasskeyPage {
     }
 }
 
+fn requests() -> RequestsPage {
+    let request = |message: Option<&str>| RequestView {
+        id: HOSTILE.into(),
+        client_name: HOSTILE.into(),
+        client_logo: Some(format!("/logo/{HOSTILE}")),
+        message: message.map(str::to_owned),
+        scopes: vec![ScopeView { name: HOSTILE.into(), description: HOSTILE.into() }],
+        details: Vec::new(),
+        asked: 0,
+        ends: 90_000,
+    };
+    RequestsPage {
+        language: Language::English,
+        issuer_name: HOSTILE.into(),
+        frame: frame(AccountPlace::Requests),
+        requests: vec![request(Some(HOSTILE)), request(None)],
+    }
+}
+
 /// Every account page by name.
 pub(super) fn pages() -> Vec<(&'static str, String)> {
     let (language, issuer_name) = (Language::English, HOSTILE.to_owned());
-    let overview =
-        AccountPage { language, issuer_name: issuer_name.clone(), frame: frame(AccountPlace::Overview) };
+    let overview = AccountPage {
+        language,
+        issuer_name: issuer_name.clone(),
+        frame: frame(AccountPlace::Overview),
+        is_asked: true,
+    };
     vec![
         ("account-overview", overview.render().unwrap()),
         ("account-profile", profile().render().unwrap()),
@@ -175,6 +198,7 @@ pub(super) fn pages() -> Vec<(&'static str, String)> {
         ("account-passkey", new_passkey().render().unwrap()),
         ("account-sessions", sessions().render().unwrap()),
         ("account-applications", applications().render().unwrap()),
+        ("account-requests", requests().render().unwrap()),
         ("account-data", data().render().unwrap()),
         ("account-deleted", AccountDeletedPage { language, issuer_name }.render().unwrap()),
     ]

@@ -115,7 +115,8 @@ impl AttributeDefinition {
                 return Some(format!("has a pattern that is not valid: {error}"));
             }
         }
-        let is_comparable = !matches!(self.kind, AttributeType::Boolean | AttributeType::List);
+        let is_comparable =
+            !matches!(self.kind, AttributeType::Boolean | AttributeType::List | AttributeType::Aggregated);
         if self.unique && !is_comparable {
             return Some(format!("is unique, which a {} cannot be", self.kind.as_str()));
         }

@@ -7,10 +7,11 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AttributeDefinition, AttributeFault, AttributeName, AttributeValue, Attributes, MOST_BYTES, Party,
-    Pattern,
+    AggregatedClaims, AttributeDefinition, AttributeFault, AttributeName, AttributeType, AttributeValue,
+    Attributes, MOST_BYTES, Party, Pattern,
 };
 use crate::scope::Scope;
+use crate::time::Timestamp;
 
 /// How many names an error lists.
 const LISTED: usize = 10;
@@ -157,7 +158,7 @@ impl AttributeSchema {
         self.0.iter().any(|definition| definition.is_released_by(scope))
     }
 
-    /// The names of those attributes that a granted scope releases, in the schema's order. A value that is not of the type
+    /// The names of those attributes that a granted scope releases as claims of their names, in the schema's order. A value that is not of the type
     /// that the schema has now is not released: the application relies on the type.
     pub fn released<'a>(
         &'a self,
@@ -165,10 +166,32 @@ impl AttributeSchema {
         attributes: &'a Attributes,
     ) -> impl Iterator<Item = &'a AttributeName> {
         let is_released = move |definition: &&'a AttributeDefinition| {
-            definition.is_released_by(scope)
+            definition.kind != AttributeType::Aggregated
+                && definition.is_released_by(scope)
                 && attributes.get(&definition.name).is_some_and(|value| value.is_of(definition.kind))
         };
         self.0.iter().filter(is_released).map(|definition| &definition.name)
+    }
+
+    /// The claims of other providers that a granted scope releases, as far as they have not ended; `None` if there are none.
+    pub fn aggregated(
+        &self,
+        scope: &Scope,
+        attributes: &Attributes,
+        now: Timestamp,
+    ) -> Option<AggregatedClaims> {
+        let mut all = AggregatedClaims::default();
+        for definition in self.aggregating().filter(|definition| definition.is_released_by(scope)) {
+            if let Some(AttributeValue::Text(jwt)) = attributes.get(&definition.name) {
+                all.add(&definition.name, jwt, now);
+            }
+        }
+        (!all.is_empty()).then_some(all)
+    }
+
+    /// The definitions whose values are JWTs of other providers.
+    pub fn aggregating(&self) -> impl Iterator<Item = &AttributeDefinition> {
+        self.0.iter().filter(|definition| definition.kind == AttributeType::Aggregated)
     }
 
     /// The values of a user that no other user may have, each with its name: those of attributes that are unique, as far as

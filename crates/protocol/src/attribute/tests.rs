@@ -284,6 +284,7 @@ fn a_text_stands_for_a_value_of_a_type() {
         (AttributeType::Boolean, "yes"),
         (AttributeType::Date, "today"),
         (AttributeType::List, "[]"),
+        (AttributeType::Aggregated, "a.b.c"),
     ] {
         assert_eq!(kind.value_of(text), Err(AttributeFault::Type(kind)), "{text}");
     }

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
+use super::aggregated::ClaimsJwt;
+
 /// The longest text, and the longest item of a list, in characters.
 const LONGEST_TEXT: usize = 2_000;
 
@@ -29,11 +31,14 @@ pub enum AttributeType {
     List,
     /// A day, as RFC 3339 writes it: `2026-11-28`.
     Date,
+    /// The JWT of another provider that vouches for claims about the user (OpenID Connect Core 5.6.2).
+    Aggregated,
 }
 
 impl AttributeType {
     /// Every type.
-    pub const ALL: [Self; 5] = [Self::String, Self::Number, Self::Boolean, Self::List, Self::Date];
+    pub const ALL: [Self; 6] =
+        [Self::String, Self::Number, Self::Boolean, Self::List, Self::Date, Self::Aggregated];
 
     /// The name in JSON.
     pub const fn as_str(self) -> &'static str {
@@ -43,6 +48,7 @@ impl AttributeType {
             Self::Boolean => "boolean",
             Self::List => "list",
             Self::Date => "date",
+            Self::Aggregated => "aggregated",
         }
     }
 
@@ -53,7 +59,7 @@ impl AttributeType {
     /// [`AttributeFault::Type`] if the text is no value of this type.
     pub fn value_of(self, text: &str) -> Result<AttributeValue, AttributeFault> {
         let value = match self {
-            Self::String | Self::Date => Some(AttributeValue::Text(text.to_owned())),
+            Self::String | Self::Date | Self::Aggregated => Some(AttributeValue::Text(text.to_owned())),
             Self::Number => serde_json::from_str(text).ok().map(AttributeValue::Number),
             Self::Boolean => text.parse().ok().map(AttributeValue::Boolean),
             Self::List => None,
@@ -70,6 +76,7 @@ impl AttributeType {
             Self::Boolean => "true or false",
             Self::List => "a list of texts",
             Self::Date => "a date such as 2026-11-28",
+            Self::Aggregated => "a signed JWT of at most 8192 bytes, with 1 to 50 claims about the user",
         }
     }
 }
@@ -116,7 +123,7 @@ pub enum AttributeFault {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged, try_from = "Value")]
 pub enum AttributeValue {
-    /// A text, or a date.
+    /// A text, a date, or a JWT.
     Text(String),
     /// A number.
     Number(Number),
@@ -152,6 +159,7 @@ impl AttributeValue {
             | (AttributeType::Boolean, Self::Boolean(_))
             | (AttributeType::List, Self::List(_)) => true,
             (AttributeType::Date, Self::Text(text)) => is_full_date(text),
+            (AttributeType::Aggregated, Self::Text(text)) => ClaimsJwt::read(text).is_some(),
             (AttributeType::Number, Self::Number(number)) => {
                 number.as_f64().is_some_and(|number| number.abs() <= GREATEST)
             }
@@ -188,6 +196,10 @@ impl AttributeValue {
     pub(super) fn check(&self, kind: AttributeType) -> Result<(), AttributeFault> {
         if !self.is_of(kind) {
             return Err(AttributeFault::Type(kind));
+        }
+        // A JWT has bounds of its own.
+        if kind == AttributeType::Aggregated {
+            return Ok(());
         }
         if self.texts().len() > MOST_ITEMS {
             return Err(AttributeFault::TooMany);

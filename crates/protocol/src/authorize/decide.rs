@@ -202,12 +202,12 @@ fn ask_for_account(
     }
 }
 
-/// OpenID Connect Core 5.5.1.1: if an essential class is not reached, the attempt has failed. A silent request may be followed by
+/// OpenID Connect Core 5.5.1.1: if an essential class is not reached, the attempt has failed, by an error code of its own (RFC 9470 5). A silent request may be followed by
 /// one that asks the person; the person of any other was asked, or has nothing to reach the class by.
 fn acr_unmet(request: &AuthorizationRequest<'_>, session: &Session) -> Decision {
     let (code, description) = match request.prompt.none {
         true => (ErrorCode::LoginRequired, "the user has to sign in by an essential class"),
-        false => (ErrorCode::AccessDenied, "the user has not reached an essential class"),
+        false => (ErrorCode::UnmetAuthenticationRequirements, "the user has not reached an essential class"),
     };
     // A request for none that is known is told all that are.
     let classes: Vec<&str> = match request.acr.is_empty() {

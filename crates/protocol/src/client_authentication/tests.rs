@@ -334,6 +334,8 @@ fn claims_of_rfc_7523() {
         &[("exp", json!(seconds + 3_600))],
         &[("exp", json!(1e300)), ("iat", json!(seconds - 300))],
         &[("nbf", json!(seconds))],
+        // FAPI 2.0 Security Profile 5.3.2.1: 10 seconds ahead are taken, and 60 are not.
+        &[("nbf", json!(seconds + 10)), ("iat", json!(seconds + 10))],
         &[("extra", json!({"a": 1}))],
     ];
     let bad: &[&[(&str, Value)]] = &[

@@ -24,7 +24,9 @@ pub(super) fn read(
     }
     // RFC 6749 4.4: client credentials MUST only be used by confidential clients; here the same holds for token
     // exchange and assertions.
-    let confidential = [GrantType::ClientCredentials, GrantType::TokenExchange, GrantType::JwtBearer];
+    // CIBA Core 7.1: the client authenticates, else anybody could ask people in its name.
+    let confidential =
+        [GrantType::ClientCredentials, GrantType::TokenExchange, GrantType::JwtBearer, GrantType::Ciba];
     let refused = grants.iter().find(|grant| confidential.contains(grant));
     if let (TokenEndpointAuthMethod::None, Some(grant)) = (method, refused) {
         let grant = grant.as_str();

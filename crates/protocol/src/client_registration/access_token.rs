@@ -18,6 +18,9 @@ const PURPOSE: &[u8] = b"registration access token\0";
 pub struct DynamicRegistration {
     /// Made with a key of the issuer: who has the database has no token that works.
     registration_access_token: SecretDigest,
+    /// The statement with which it came, or that it sent later (RFC 7591 2.3). It was verified then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) software_statement: Option<String>,
     /// When it first got a token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     used_at: Option<Timestamp>,
@@ -35,7 +38,8 @@ fn digest_of(token: &str, key: &HmacKey) -> SecretDigest {
 impl DynamicRegistration {
     /// A registration that this token manages.
     pub(super) fn new(token: &SecretString, key: &HmacKey) -> Self {
-        Self { registration_access_token: digest_of(token.expose(), key), used_at: None }
+        let registration_access_token = digest_of(token.expose(), key);
+        Self { registration_access_token, software_statement: None, used_at: None }
     }
 
     /// Whether this token manages it. The time does not depend on how near a wrong one is.

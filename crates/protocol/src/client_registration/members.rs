@@ -111,12 +111,13 @@ pub(super) fn admitted(mut metadata: Metadata, policy: &Policy) -> Result<Metada
     Ok(metadata)
 }
 
-/// RFC 7591 2.3: a statement takes precedence over the members beside it, so one that nobody verifies must not be passed over.
+/// RFC 7591 2.3: a statement takes precedence over the members beside it, so one that nobody verifies must not be passed over. That of a
+/// registration was verified, and taken out, before.
 fn refuse_software_statement(metadata: &Metadata) -> Result<(), OAuthError> {
     let (code, told) = match metadata.get("software_statement") {
         None | Some(Value::Null) => return Ok(()),
         Some(Value::String(_)) => {
-            (ErrorCode::UnapprovedSoftwareStatement, "no issuer of software statements is trusted here")
+            (ErrorCode::UnapprovedSoftwareStatement, "no issuer of software statements is trusted for this")
         }
         Some(_) => (ErrorCode::InvalidSoftwareStatement, "software_statement is not a JWT"),
     };

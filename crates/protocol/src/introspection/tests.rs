@@ -23,6 +23,8 @@ fn an_active_access_token_shows_the_members_of_rfc_7662_section_2_2() {
     token.aud = OneOrMany::of([URL, API]);
     token.act = Some(Actor::new("client:bff", Some("bff")));
     token.resource = OneOrMany::one(API);
+    // RFC 9470 6.2.
+    (token.auth_time, token.acr) = (Some(1_700_000_000), Some("phr".into()));
     let ada = user();
     let body = body(of_access_token(&inquiry(&app), &token, Some(&ada)));
     assert_eq!(
@@ -31,6 +33,7 @@ fn an_active_access_token_shows_the_members_of_rfc_7662_section_2_2() {
             "active": true, "scope": "openid email", "client_id": "app", "username": "ada@example.com",
             "token_type": "Bearer", "exp": token.exp, "iat": token.iat, "sub": "u-1", "aud": [URL, API],
             "iss": URL, "jti": token.jti.as_str(), "act": {"sub": "client:bff", "client_id": "bff"},
+            "auth_time": 1_700_000_000, "acr": "phr",
             "resource": API
         })
     );

@@ -324,6 +324,33 @@ reasons! {
         ResourceMalformed "resource_malformed"
             "A `resource` or `audience` is empty, no absolute URI, or has a fragment."
             "Send absolute URIs without `#` (RFC 8707 2).";
+        HintNotOne "hint_not_one"
+            "A backchannel authentication request names the person by no hint, or by both `login_hint` and `id_token_hint`."
+            "Send one of the two.";
+        BackchannelParameterUnsupported "backchannel_parameter_unsupported"
+            "A backchannel authentication request has `login_hint_token`, `user_code` or `request_uri`."
+            "Name the person by `login_hint` or `id_token_hint`, leave `user_code` out, and sign requests in `request`.";
+        BackchannelUserUnknown "backchannel_user_unknown"
+            "The hint of a backchannel authentication request names nobody who may sign in: no e-mail address or user name, or no ID token of this issuer that the client may use."
+            "Send the e-mail address or user name of an active user, or an ID token that this client was given.";
+        BackchannelScopeLacksOpenid "backchannel_scope_lacks_openid"
+            "`openid` is not in the scope of a backchannel authentication request, or the client is not registered for it."
+            "Add `openid` to `scope`, and to the client's registered scope.";
+        BindingMessageInvalid "binding_message_invalid"
+            "`binding_message` is empty, longer than 100 characters, or has characters that are no plain text, such as pictures."
+            "Send a short text that the person can compare: letters, digits, spaces and common signs.";
+        NotificationTokenInvalid "notification_token_invalid"
+            "`client_notification_token` is not a bearer token of 22 to 1024 characters."
+            "Draw at least 128 random bits for each request, in base64url or hexadecimal digits.";
+        RequestedExpiryInvalid "requested_expiry_invalid"
+            "`requested_expiry` is not a positive number of seconds."
+            "Send whole seconds, or leave it out.";
+        SignedRequestReplayed "signed_request_replayed"
+            "The signed authentication request was used before."
+            "Sign another one for each request, with a `jti` of its own.";
+        BackchannelRequestsTooMany "backchannel_requests_too_many"
+            "As many requests of the client as may wait for one person at a time wait for this one."
+            "Let the client wait for the decision, or until its requests end, before it asks the person again.";
         ResourceTooMany "resource_too_many"
             "The request names more resources or audiences than are allowed."
             "Ask for fewer at once, or raise `token_exchange_max_targets`.";
@@ -505,6 +532,30 @@ reasons! {
         DeviceCodeRevoked "device_code_revoked"
             "What the person had allowed has ended before the device asked for its tokens: its session, the user or the grant."
             "Let the person allow the device again.";
+        CibaPending "ciba_pending"
+            "The person has not decided yet what a backchannel authentication request asks for."
+            "Nothing is broken: the client asks again after `interval` seconds. People decide at `/account/requests`.";
+        CibaSlowDown "ciba_slow_down"
+            "The client asked again before its interval was over. Each time lengthens the interval by five seconds, to a minute at most."
+            "Let the client wait for as many seconds between two requests as `interval` says, and five more after each `slow_down`.";
+        CibaRefused "ciba_refused"
+            "The person, or an administrator in their place, refused what the backchannel authentication request asked for."
+            "Nothing is broken. Look at what the client asks for if it happens often.";
+        AuthReqIdExpired "auth_req_id_expired"
+            "The `auth_req_id` is not known, or not any more: nobody decided or fetched the tokens in time, or the provider was restarted meanwhile."
+            "Make a new authentication request; `requested_expiry` gives the person more time, 900 seconds at most.";
+        AuthReqIdNotOurs "auth_req_id_not_ours"
+            "The `auth_req_id` does not have the form of one of this provider."
+            "Send `auth_req_id` of the authentication response unchanged.";
+        AuthReqIdOfOtherClient "auth_req_id_of_other_client"
+            "The `auth_req_id` was given to another client."
+            "Send the token request as the client that made the authentication request.";
+        AuthReqIdUsed "auth_req_id_used"
+            "The `auth_req_id` was redeemed before. Everything that was issued for it has been revoked."
+            "Let the client keep its tokens and ask for no others by the same `auth_req_id`. If its first answer was lost, it begins again.";
+        AuthReqIdRevoked "auth_req_id_revoked"
+            "What had been allowed has ended before the client asked for its tokens: the session in which it was allowed, the user or the grant."
+            "Let the client ask the person again.";
         AuthorizationDetailsBeyondGrant "authorization_details_beyond_grant"
             "The token request names `authorization_details` that were not granted: each object must be one of those that were, exactly as it was. Token exchange grants none."
             "Send objects of the first token response unchanged, or leave the parameter out for all of them; for others send the person through a new authorization request.";
@@ -747,8 +798,14 @@ reasons! {
             "The registration access token is not that of the client in the path, or there is no such client."
             "Send the token that the registration answered with; if it is lost, an administrator changes the client, or the application registers anew.";
         SoftwareStatementUnapproved "software_statement_unapproved"
-            "The registration has a `software_statement`, and no issuer of such statements is trusted."
-            "Register without it: its members can be sent themselves.";
+            "The registration has a `software_statement` of somebody who is not trusted for such statements."
+            "Trust its issuer by `trusted_issuers` with `software_statement` in `for`, or register without it: its members can be sent themselves.";
+        SoftwareStatementInvalid "software_statement_invalid"
+            "The `software_statement` is no signed JWT with `iss`, is not signed by a key of its issuer, has expired, or is for another audience."
+            "Send the statement whole, as its issuer made it; have its issuer make another if it has expired.";
+        SoftwareStatementMissing "software_statement_missing"
+            "The registration has no `software_statement`, and the setting `client_registration_require_software_statement` asks for one."
+            "Get one from an issuer that `trusted_issuers` trusts for `software_statement`, or switch the setting off.";
         ClientsTooMany "clients_too_many"
             "The issuer has as many clients as `client_registration_most_clients` lets registrations make."
             "Delete clients that nobody uses, lower `client_registration_unused_days`, or raise the bound.";
@@ -773,6 +830,9 @@ impl Reason {
                 | Self::DevicePending
                 | Self::DeviceSlowDown
                 | Self::DeviceRefused
+                | Self::CibaPending
+                | Self::CibaSlowDown
+                | Self::CibaRefused
                 | Self::TokenExpired
                 | Self::TokenMissing
                 | Self::DpopNonceMissing

@@ -97,6 +97,8 @@ fn only_the_client_can_have_signed_it_for_this_issuer_and_now() {
         (json!({ "sub": "app" }), Some(RequestObjectOfOther)),
         (json!({ "exp": now - 31 }), Some(RequestObjectExpired)),
         (json!({ "exp": "soon" }), Some(RequestObjectExpired)),
+        // FAPI 2.0 Security Profile 5.3.2.1: 10 seconds ahead are taken, and 60 are not.
+        (json!({ "nbf": now + 10, "iat": now + 10 }), None),
         (json!({ "nbf": now + 31 }), Some(RequestObjectTimeWrong)),
         (json!({ "resource": ["https://a.example", 5] }), Some(RequestObjectMalformed)),
         (json!({ "request": "e.y.J" }), Some(RequestObjectMalformed)),

@@ -109,7 +109,7 @@ pub fn lineage(code: &CodeGrant) -> Lineage {
         slot: code.grant.slot(),
         tokens: Vec::new(),
         grant: Some(code.grant),
-        session: Some(code.sid.clone()),
+        session: code.session().cloned(),
         user: Some(code.user.clone()),
         client: Some(code.client.clone()),
         grantor: None,
@@ -128,7 +128,7 @@ pub fn issue(context: &Context<'_>, code: &CodeGrant, session_ends: Timestamp) -
     // The client's registered scope may have been reduced while the person signed in.
     let scope = code.scope.intersection(&context.client.scope);
     let outlives_session = refreshes && scope.contains(OFFLINE_ACCESS);
-    let sid = (!outlives_session).then(|| code.sid.clone());
+    let sid = code.session().filter(|_| !outlives_session).cloned();
     let access = access_token(context, code, scope.clone(), sid);
     let id = scope.contains(OPENID).then(|| id_token(context, code));
 
@@ -142,7 +142,7 @@ pub fn issue(context: &Context<'_>, code: &CodeGrant, session_ends: Timestamp) -
             user: code.user.clone(),
             expires_at: if outlives_session { absolute } else { absolute.min(session_ends) },
             // Kept even if the family outlives the session: refreshed ID tokens name the session while it is alive.
-            sid: Some(code.sid.clone()),
+            sid: code.session().cloned(),
             scope,
             auth_time: code.auth_time,
             amr: code.amr,
@@ -192,7 +192,7 @@ pub(super) fn id_token(context: &Context<'_>, code: &CodeGrant) -> Box<IdToken> 
         amr: code.amr,
         acr: acr(code),
         // The ID token names the session even if the grant outlives it, so that logout finds the session.
-        sid: Some(&code.sid),
+        sid: code.session(),
         nonce: code.nonce.as_deref(),
     };
     Box::new(IdToken::new(context, &authentication))

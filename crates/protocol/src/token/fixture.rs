@@ -7,6 +7,7 @@ use symbolon_crypto::random::SeededRandom;
 
 use super::Context;
 use super::access_token::AccessToken;
+use crate::backchannel_authentication::{DeliveryMode, Metadata};
 use crate::claim_definition::ClaimSet;
 use crate::client::{Client, GrantType, TokenEndpointAuthMethod, TokenExchangePolicy};
 use crate::code::CodeGrant;
@@ -118,6 +119,11 @@ pub(crate) fn client(id: &str) -> Client {
         default_max_age: None,
         default_acr_values: Default::default(),
         initiate_login_uri: None,
+        backchannel: Some(Box::new(Metadata {
+            mode: DeliveryMode::Poll,
+            notification_endpoint: None,
+            request_signing_alg: None,
+        })),
         sector: None,
         logout: Default::default(),
         settings: ClientOverrides::default(),

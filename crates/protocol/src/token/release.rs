@@ -139,8 +139,11 @@ impl IssuePlan {
             };
         }
         if let Some(id) = self.id.as_mut().filter(|_| in_id_token != RequestedClaims::default()) {
-            let about_user = UserClaims::of(records, in_id_token)
-                .with_attributes(&context.settings.attributes, &self.access.scope);
+            let about_user = UserClaims::of(records, in_id_token).with_attributes(
+                &context.settings.attributes,
+                &self.access.scope,
+                context.now,
+            );
             id.about_user = Some(about_user.without(claims));
         }
         failures

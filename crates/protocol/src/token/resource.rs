@@ -2,14 +2,16 @@
 
 use crate::client::Client;
 use crate::error::{ErrorCode, OAuthError};
+use crate::protected_resource::is_userinfo;
 use crate::refusal::{Details, Reason};
 use crate::settings::IssuerSettings;
 use crate::token::token_exchange::check_resources;
 
-/// Whether a client of an issuer with this URL and these settings may name a target: the issuer, one of the client's registered
+/// Whether a client of an issuer with this URL and these settings may name a target: the issuer, its UserInfo, one of the client's registered
 /// audiences, or, for a client that no administrator made, a resource that the issuer lets all such clients name.
 pub fn may_name((issuer, settings): (&str, &IssuerSettings), client: &Client, target: &str) -> bool {
     target == issuer
+        || is_userinfo(target, issuer)
         || client.access_token_audiences.iter().any(|own| own == target)
         || (client.is_of_stranger() && settings.client_registration_resources.iter().any(|own| own == target))
 }
@@ -114,9 +116,11 @@ mod tests {
 
     #[test]
     fn a_client_names_what_it_registered_and_the_issuer() {
+        // The resource of UserInfo's own metadata (RFC 9728 2).
+        const USERINFO: &str = "https://issuer.example/userinfo";
         let client = registered(&[A]);
         let issuer = (ISSUER, &IssuerSettings::default());
-        for good in [&[][..], &[A], &[ISSUER, A]] {
+        for good in [&[][..], &[A], &[ISSUER, A], &[USERINFO]] {
             assert_eq!(check(issuer, &client, good), Ok(()));
         }
         assert_eq!(code(check(issuer, &client, &[A, B])), Some(ErrorCode::InvalidTarget));

@@ -38,26 +38,34 @@ pub enum TrustedUse {
     IdJag,
     /// The subject of a token exchange (RFC 8693 2.1).
     TokenExchange,
+    /// Software statements of clients that register themselves (RFC 7591 2.3).
+    SoftwareStatement,
 }
 
 impl TrustedUse {
     /// How far ahead an assertion may end. Workload tokens live for hours; what is used once leaves a mark until it ends, so it ends
-    /// sooner.
+    /// sooner. Of a statement nobody asks: it is no assertion, and may be as old as its software.
     pub const fn most_ahead(self) -> Duration {
         match self {
-            Self::ClientAuthentication => Duration::from_secs(24 * 3_600),
+            Self::ClientAuthentication | Self::SoftwareStatement => Duration::from_secs(24 * 3_600),
             Self::JwtBearer | Self::IdJag | Self::TokenExchange => Duration::from_secs(600),
         }
     }
 
     /// The values of `typ` that an assertion may have (RFC 8725 3.11: a JWT for another purpose is refused).
-    const fn types(self) -> &'static [&'static str] {
+    pub(crate) const fn types(self) -> &'static [&'static str] {
         match self {
             Self::ClientAuthentication => &["JWT", "at+jwt", "client-authentication+jwt"],
             Self::JwtBearer => &["JWT", "at+jwt", "authorization-grant+jwt"],
             Self::IdJag => &[id_jag::TYP],
             Self::TokenExchange => &["JWT", "at+jwt"],
+            Self::SoftwareStatement => &["JWT", "software-statement+jwt", "software_statement+jwt"],
         }
+    }
+
+    /// Whether its `sub` is a user.
+    const fn is_about_user(self) -> bool {
+        matches!(self, Self::JwtBearer | Self::IdJag | Self::TokenExchange)
     }
 
     /// Whether an assertion may come without `typ`.
@@ -156,9 +164,10 @@ fn check_one(entry: &TrustedIssuer, own: &str, may_be_plain: bool) -> Result<(),
         return Err(format!("audience must be 1 to {LONGEST} bytes without control characters"));
     }
     if entry.uses.is_empty() {
-        return Err("for must name client_authentication, jwt_bearer, id_jag or token_exchange".to_owned());
+        let uses = "client_authentication, jwt_bearer, id_jag, token_exchange or software_statement";
+        return Err(format!("for must name {uses}"));
     }
-    let is_about_users = entry.uses.iter().any(|own| *own != TrustedUse::ClientAuthentication);
+    let is_about_users = entry.uses.iter().any(|own| own.is_about_user());
     if !entry.subject.is_identity() && !is_about_users {
         return Err("subject is of use only if for names jwt_bearer, id_jag or token_exchange".to_owned());
     }
@@ -238,6 +247,15 @@ pub(crate) mod tests {
             entry.as_object_mut().unwrap().extend(bad.as_object().unwrap().clone());
             assert!(serde_json::from_value::<TrustedIssuer>(entry).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn statements_are_a_use_of_their_own() {
+        let vendor = trusted(json!({ "for": ["software_statement"] }));
+        assert_eq!(check(&[vendor.clone()], "https://op.example", false), Ok(()));
+        assert!(
+            !vendor.is_for(TrustedUse::ClientAuthentication) && vendor.is_for(TrustedUse::SoftwareStatement)
+        );
     }
 
     #[test]

@@ -13,8 +13,10 @@ fn records(user: User) -> UserRecords {
 
 fn shown_to(client: &str, scope: &str, user: User) -> Value {
     let token = access_token(client, scope);
-    serde_json::from_slice(&claims(&token, records(user), &AttributeSchema::default()).unwrap().to_json())
-        .unwrap()
+    serde_json::from_slice(
+        &claims(&token, records(user), (&AttributeSchema::default(), NOW)).unwrap().to_json(),
+    )
+    .unwrap()
 }
 
 fn shown(scope: &str) -> Value {
@@ -65,7 +67,8 @@ fn attributes_are_told_by_the_scopes_of_the_schema() {
         serde_json::from_value(json!({ "level": 1.5, "team": ["a\"b"], "note": "secret" })).unwrap();
     let told = |scope: &str, schema: &AttributeSchema| -> Value {
         let token = access_token("app", scope);
-        serde_json::from_slice(&claims(&token, records(ada.clone()), schema).unwrap().to_json()).unwrap()
+        serde_json::from_slice(&claims(&token, records(ada.clone()), (schema, NOW)).unwrap().to_json())
+            .unwrap()
     };
     assert_eq!(told("openid api", &schema), json!({ "sub": "u-1", "level": 1.5, "team": ["a\"b"] }));
     assert_eq!(told("openid", &schema), json!({ "sub": "u-1" }));
@@ -104,7 +107,7 @@ fn the_user_must_be_there_active_and_the_tokens_own() {
     let another = User { id: crate::id::UserId::trusted("u-2"), ..user() };
     for records in [UserRecords::default(), records(inactive), records(another)] {
         let answer =
-            claims(&token, records, &AttributeSchema::default()).map(drop).map_err(|error| error.code);
+            claims(&token, records, (&AttributeSchema::default(), NOW)).map(drop).map_err(|error| error.code);
         assert_eq!(answer, Err(ErrorCode::InvalidToken));
     }
 }
@@ -125,7 +128,7 @@ fn a_definition_takes_the_place_of_the_attribute_of_its_name() {
     ada.profile.attributes = serde_json::from_value(json!({ "team": "engines", "level": 3 })).unwrap();
     let token = access_token("app", "openid api");
     let mut failures = Vec::new();
-    let info = claims(&token, records(ada), &schema).unwrap().define(&set, &mut failures).to_json();
+    let info = claims(&token, records(ada), (&schema, NOW)).unwrap().define(&set, &mut failures).to_json();
     assert_eq!(failures, []);
     let text = String::from_utf8(info).unwrap();
     assert_eq!(text.matches(r#""team":"#).count(), 1, "{text}");
@@ -144,7 +147,7 @@ fn definitions_add_claims_and_take_the_place_of_standard_ones() {
         let token =
             AccessToken { scope: crate::token::fixture::scope(scopes), ..access_token("app", "openid") };
         let mut failures = Vec::new();
-        let info = claims(&token, records(user()), &AttributeSchema::default())
+        let info = claims(&token, records(user()), (&AttributeSchema::default(), NOW))
             .unwrap()
             .define(&claims_of, &mut failures);
         assert_eq!(failures, []);
@@ -161,7 +164,7 @@ fn definitions_add_claims_and_take_the_place_of_standard_ones() {
 #[test]
 fn a_signed_answer_names_issuer_and_client_and_is_no_other_kind_of_token() {
     let token = access_token("app", "openid profile email");
-    let info = claims(&token, records(user()), &AttributeSchema::default()).unwrap();
+    let info = claims(&token, records(user()), (&AttributeSchema::default(), NOW)).unwrap();
     let signed: Value = serde_json::from_slice(&info.to_signed_claims()).unwrap();
     let mut expected: Value = serde_json::from_slice(&info.to_json()).unwrap();
     expected["iss"] = json!(URL);

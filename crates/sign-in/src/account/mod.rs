@@ -10,6 +10,7 @@ pub(super) mod email;
 pub(super) mod password;
 mod present_password;
 pub(super) mod profile;
+pub(super) mod requests;
 pub(super) mod security;
 pub(super) mod sessions;
 
@@ -19,6 +20,8 @@ use axum::response::Response;
 use http::StatusCode;
 use serde_json::Value;
 use symbolon_pages::{AccountFrame, AccountNotice, AccountPage, AccountPlace, Language, RenderError};
+use symbolon_protocol::client::Client;
+use symbolon_protocol::event::Event;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::{Details, Reason, Refusal};
 use symbolon_protocol::session::Session;
@@ -183,12 +186,14 @@ fn status(notice: Option<&AccountNotice>) -> StatusCode {
             AccountNotice::WrongPassword
             | AccountNotice::WrongCode
             | AccountNotice::SecondFactorRequired
+            | AccountNotice::RequestSecondFactor
             | AccountNotice::Expired,
         ) => StatusCode::FORBIDDEN,
         Some(
             AccountNotice::ChangedMeanwhile
             | AccountNotice::Taken
             | AccountNotice::NoRoom
+            | AccountNotice::RequestGone
             | AccountNotice::LastWay,
         ) => StatusCode::CONFLICT,
         Some(AccountNotice::TooManyAttempts { .. }) => StatusCode::TOO_MANY_REQUESTS,
@@ -209,6 +214,26 @@ fn told(call: &Call) -> Option<AccountNotice> {
     AccountNotice::of_word(params.get("done").ok()??)
 }
 
+/// Notes that a client takes part in the person's session, and is told of its end, as an authorization code does.
+///
+/// # Errors
+/// [`Failure`]: the store is out of reach.
+pub(super) async fn take_part(call: &mut Call, person: &Person, client: &Client) -> Result<(), Failure> {
+    let Call { context, received, durable, .. } = &mut *call;
+    let Context { app, issuer, .. } = &*context;
+    let session = &person.session;
+    if session.has_to_note(client)
+        && let Some(id) = session_cookie(&received.headers, issuer)
+    {
+        let is_told = client.logout.backchannel_logout_uri.is_some();
+        let noted = app.store.note_client(&issuer.id, &id, &client.client_id, is_told).await?;
+        if noted.take(durable) {
+            context.audit(Event::GrantBegun, Some(&session.user), Some(&client.client_id));
+        }
+    }
+    Ok(())
+}
+
 /// The form of a POST.
 fn form(call: &Call) -> bytes::Bytes {
     call.received.form.clone()
@@ -225,10 +250,14 @@ pub(super) async fn overview(call: &mut Call) -> Result<Response, Failure> {
         Visitor::Stranger(answer) => return Ok(answer),
     };
     let context = &call.context;
+    let Context { app, issuer, .. } = context;
+    let waiting =
+        app.store.waiting_backchannel_authentications(&issuer.id, &person.user.id, app.now()).await?;
     let page = AccountPage {
         language: person.language,
         issuer_name: context.issuer.display_name(),
         frame: person.frame(context, place, told(call)),
+        is_asked: !waiting.is_empty(),
     };
     person.page(context, StatusCode::OK, page.render_for(&context.issuer.prefix, &context.issuer.brand()))
 }

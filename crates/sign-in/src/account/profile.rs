@@ -256,7 +256,7 @@ fn field(definition: &AttributeDefinition, user: &User, language: Language) -> O
     };
     let input = match definition.kind {
         AttributeType::String if value.contains('\n') => AttributeInput::Lines,
-        AttributeType::String => AttributeInput::Text,
+        AttributeType::String | AttributeType::Aggregated => AttributeInput::Text,
         AttributeType::Number => AttributeInput::Number,
         AttributeType::Boolean => AttributeInput::Flag,
         AttributeType::List => AttributeInput::List,

@@ -122,7 +122,7 @@ fn asked(schema: &AttributeSchema) -> impl Iterator<Item = &AttributeDefinition>
 
 fn field(definition: &AttributeDefinition, value: String) -> FormField {
     let kind = match definition.kind {
-        AttributeType::String | AttributeType::List => FieldKind::Text,
+        AttributeType::String | AttributeType::List | AttributeType::Aggregated => FieldKind::Text,
         AttributeType::Number => FieldKind::Number,
         AttributeType::Boolean => FieldKind::Check,
         AttributeType::Date => FieldKind::Date,

@@ -65,7 +65,7 @@ async fn claimed(store: &dyn Store, now: Timestamp, limit: u32) -> Vec<String> {
 
 async fn waiting(store: &dyn Store) -> [u64; 2] {
     let counts = store.waiting_deliveries().await.unwrap();
-    DeliveryKind::ALL
+    [DeliveryKind::Mail, DeliveryKind::BackChannelLogout]
         .map(|kind| counts.iter().find(|(counted, _)| *counted == kind).map_or(0, |(_, count)| *count))
 }
 

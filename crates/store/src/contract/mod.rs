@@ -19,6 +19,7 @@ pub mod assertion;
 pub mod attribute;
 pub mod audit;
 pub mod authenticator;
+pub mod backchannel_authentication;
 pub mod challenge;
 pub mod client;
 pub mod code;
@@ -110,7 +111,7 @@ macro_rules! contract_tests {
     (@each_kind $($then:tt)*) => {
         $crate::contract_tests! {
             $($then)*;
-            assertion attribute audit authenticator challenge client code consent delivery device_authorization durability email_code entitlement
+            assertion attribute audit authenticator backchannel_authentication challenge client code consent delivery device_authorization durability email_code entitlement
             given_role group identity invitation issuer logo membership pushed_request refresh_token revocation role session session_end
             shards user
         }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::random::Random;
 use symbolon_protocol::authorization_details::AuthorizationDetails;
+use symbolon_protocol::backchannel_authentication::{self, DeliveryMode};
 use symbolon_protocol::client::{
     Client, GrantType, LogoutUris, TokenEndpointAuthMethod, TokenExchangePolicy,
 };
@@ -93,6 +94,11 @@ pub fn client(id: &str, now: Timestamp) -> Client {
         default_max_age: Some(300),
         default_acr_values: Default::default(),
         initiate_login_uri: Some("https://rp.example/sign-in".to_owned()),
+        backchannel: Some(Box::new(backchannel_authentication::Metadata {
+            mode: DeliveryMode::Ping,
+            notification_endpoint: Some("https://rp.example/ciba".to_owned()),
+            request_signing_alg: Some(Algorithm::Es256),
+        })),
         sector: Some("rp.example".to_owned()),
         logout: LogoutUris {
             backchannel_logout_uri: Some("https://rp.example/backchannel".to_owned()),

@@ -38,11 +38,13 @@ pub enum DeliveryKind {
     Mail,
     /// A logout token for a client.
     BackChannelLogout,
+    /// That somebody has decided what a client asked for (CIBA Core 10.2).
+    CibaPing,
 }
 
 impl DeliveryKind {
     /// Every kind.
-    pub const ALL: [Self; 2] = [Self::Mail, Self::BackChannelLogout];
+    pub const ALL: [Self; 3] = [Self::Mail, Self::BackChannelLogout, Self::CibaPing];
 
     /// The text that back-ends store, and the label in metrics.
     #[must_use]
@@ -50,6 +52,7 @@ impl DeliveryKind {
         match self {
             Self::Mail => "mail",
             Self::BackChannelLogout => "back_channel_logout",
+            Self::CibaPing => "ciba_ping",
         }
     }
 

@@ -1,6 +1,9 @@
 //! Attributes of users by the schema of an issuer: written, found, and released as claims.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
+use symbolon_crypto::encoding;
 use symbolon_testkit::{Answer, RelyingParty, TestServer, TokenSet, decode_jwt};
 
 use crate::admin::bulk;
@@ -356,4 +359,45 @@ fn a_scope_releases_attributes_in_id_tokens_and_at_userinfo() {
     assert_eq!(told(&tokens), json!([4, null, null, null]));
     assert_eq!(server.admin("DELETE", "/settings/attributes/level", None).status, 204);
     assert_eq!(told(&refresh(&tokens)), json!([null, null, null, null]));
+}
+
+/// OpenID Connect Core 5.6.2: what another provider vouches for is passed on as it signed it.
+#[test]
+fn the_jwt_of_a_claims_provider_is_passed_on_until_it_ends() {
+    let server = TestServer::start();
+    let types = || {
+        let document = server.browser().get("/.well-known/openid-configuration").json();
+        document["claim_types_supported"].clone()
+    };
+    assert_eq!(types(), json!(["normal"]));
+    schema(&server, &[("bank", json!({ "type": "aggregated", "scope": "credit" }))]);
+    assert_eq!(types(), json!(["normal", "aggregated"]));
+    let ends = server.now().seconds() + 60;
+    let part = |value: Value| encoding::encode(value.to_string().as_bytes());
+    let payload = json!({ "iss": "https://bank.example", "sub": "b1", "score": 650, "exp": ends });
+    let jwt = format!("{}.{}.c2lnbmVk", part(json!({ "alg": "PS512", "kid": "1" })), part(payload));
+    let bad = create(&server, "bob", json!({ "bank": "no.jwt.here" }));
+    assert!(bad.status == 400 && bad.body.contains("attributes.bank must be a signed JWT"), "{bad:?}");
+    user(&create(&server, "ann", json!({ "bank": jwt })), 201);
+
+    let rp = RelyingParty::register(&server, json!({ "scope": "openid credit" }));
+    let session = server.admin("POST", "/test/sessions", Some(json!({ "user_id": "ann" }))).json();
+    let browser = server.browser();
+    browser.set_cookie("symbolon_session", session["session_id"].as_str().unwrap());
+    // What UserInfo and the ID token tell alike: the names of claims, and where they are.
+    let told = |scope: &str| {
+        let tokens = rp.sign_in_with(&browser, rp.authorization_request().with("scope", scope));
+        let bearer = format!("Bearer {}", tokens.access_token);
+        let info = server.browser().get_with("/userinfo", &[("authorization", &bearer)]).json();
+        let id = decode_jwt(tokens.id_token.as_deref().unwrap()).1;
+        for name in ["_claim_names", "_claim_sources", "bank", "score"] {
+            assert_eq!(id.get(name), info.get(name), "{name}");
+        }
+        assert!(info.get("bank").is_none() && info.get("score").is_none(), "{info}");
+        json!([info["_claim_names"], info["_claim_sources"]])
+    };
+    let credit = json!([{ "score": "bank" }, { "bank": { "JWT": jwt } }]);
+    assert_eq!((told("openid"), told("openid credit")), (json!([null, null]), credit));
+    server.clock.advance(Duration::from_secs(60));
+    assert_eq!(told("openid credit"), json!([null, null]), "it has ended");
 }

@@ -206,6 +206,11 @@ pub(crate) fn prepare(scene: &mut Scene, change: &mut Change) {
             change.path = change.path.replace("INVITATION", made["invitation"]["id"].as_str().unwrap());
             scene.secrets.push(made["link"].as_str().unwrap().to_owned());
         }
+        "/ciba/requests/{request_id}/approve" | "/ciba/requests/{request_id}/deny" => {
+            let id = crate::ciba::ask(&crate::ciba::till(server, json!({})), "ann@example.com");
+            change.path = change.path.replace("REQUEST", crate::ciba::request_of(&id));
+            scene.secrets.push(id);
+        }
         "/test/tokens" => {
             let (token, client_secret) = registered_token(server);
             scene.secrets.extend([token["token"].as_str().unwrap().to_owned(), client_secret]);
@@ -286,6 +291,9 @@ fn check(path: &str, method: &str, told: &Value) {
                 "role_id": from_to(Value::Null, json!("r1")), "user_id": from_to(Value::Null, json!("bob")),
             });
             assert_eq!(told, &given);
+        }
+        ("POST", "/ciba/requests/{request_id}/approve") => {
+            assert_eq!(told["decision"], from_to(Value::Null, json!("approved")));
         }
         _ => {}
     }

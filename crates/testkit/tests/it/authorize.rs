@@ -38,6 +38,27 @@ fn silent_authentication_gives_a_code_that_gives_tokens() {
     assert_eq!((info.status, info.json()["email"].as_str()), (200, Some("a@example.com")));
 }
 
+/// OpenID Connect Core 3.1.2.1: a request may be posted as a form, and its answer is the same (RFC 9700 4.12: by 303).
+#[test]
+fn a_request_may_be_posted() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({}));
+    let (_, browser) = server.signed_in("a@example.com");
+    let request = rp.authorization_request().with("prompt", "none");
+    let form: Vec<(&str, &str)> =
+        request.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let answer = browser.post("/authorize", &form);
+    assert_eq!(answer.status, 303, "{answer:?}");
+    let state = request.parameters.iter().find(|(name, _)| name == "state").unwrap().1.clone();
+    assert_eq!(answer.redirected("state"), Some(state));
+    TokenSet::of(&rp.redeem(&answer.redirected("code").unwrap(), &request.verifier));
+    let nobody = server.browser().post("/authorize", &form);
+    assert_eq!(nobody.redirected("error").as_deref(), Some("login_required"));
+    // RFC 6749 3.1: what repeats is refused here too.
+    let twice = [&form[..], &[("state", "another")]].concat();
+    assert_eq!(browser.post("/authorize", &twice).redirected("error").as_deref(), Some("invalid_request"));
+}
+
 /// Client, session, user and consent are in memory after the first time, and a code lives nowhere else.
 #[test]
 fn silent_authentication_asks_the_database_once() {

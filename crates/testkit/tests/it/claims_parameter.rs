@@ -100,7 +100,7 @@ fn what_is_malformed_or_cannot_be_reached_is_told() {
     for (claims, error) in [
         (json!([]), Some("invalid_request")),
         (json!({ "userinfo": { "email": 1 } }), Some("invalid_request")),
-        (gold(true), Some("access_denied")),
+        (gold(true), Some("unmet_authentication_requirements")),
         (gold(false), None),
     ] {
         let answer = browser.get(&asking(&rp, &claims).path());

@@ -14,6 +14,7 @@ fn public_documents_are_for_everybody() {
     for path in [
         "/.well-known/openid-configuration",
         "/.well-known/oauth-authorization-server",
+        "/.well-known/oauth-protected-resource/userinfo",
         "/.well-known/jwks.json",
     ] {
         let answer = server.browser().get_with(path, &[("origin", "https://anyone.example")]);

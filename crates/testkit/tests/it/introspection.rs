@@ -97,6 +97,11 @@ fn a_refresh_token_is_active_until_it_is_rotated_away() {
         seen.get("token_type").is_none() || seen["token_type"] != "Bearer",
         "it is no bearer token: {seen}"
     );
+    // RFC 7662 2.1: a hint at another type hides nothing.
+    for hint in ["access_token", "refresh_token", "something_else"] {
+        let form = [("token", &*first), ("token_type_hint", hint)];
+        assert_eq!(rp.post("/introspect", &form).json(), seen, "{hint}");
+    }
     assert_eq!(stranger.post("/introspect", &[("token", &first)]).json(), json!({ "active": false }));
     let second = TokenSet::of(&rp.refresh(&first)).refresh_token.unwrap();
     server.clock.advance(Duration::from_secs(11));

@@ -74,6 +74,20 @@ fn another_client_and_a_wider_scope_are_refused_and_change_nothing() {
     TokenSet::of(&rp.refresh(&token));
 }
 
+/// RFC 6749 6: a new refresh token has the scope of the one before.
+#[test]
+fn less_for_once_is_not_less_for_good() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({}));
+    let (_, browser) = server.signed_in("a@example.com");
+    let first = rp.sign_in(&browser).refresh_token.unwrap();
+    let less = [("grant_type", "refresh_token"), ("refresh_token", &*first), ("scope", "openid")];
+    let narrow = TokenSet::of(&rp.token(&less));
+    assert_eq!(narrow.body["scope"], "openid");
+    let all = TokenSet::of(&rp.refresh(narrow.refresh_token.as_deref().unwrap()));
+    assert_eq!(all.body["scope"], "openid profile email");
+}
+
 /// RFC 6749 6: what the client may not have any more it gets no longer; a grant of which nothing is left waits.
 #[test]
 fn a_client_whose_scope_was_narrowed_gets_narrower_tokens() {

@@ -95,6 +95,24 @@ fn tokens_that_are_not_for_userinfo_are_refused() {
     assert_refused(&get(&browser, &tokens.access_token), 401, "invalid_token");
 }
 
+/// RFC 6750 3: one challenge of the scheme, and no attribute in it twice.
+#[test]
+fn a_challenge_says_each_thing_once() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({}));
+    let own = TokenSet::of(&rp.token(&[("grant_type", "client_credentials")])).access_token;
+    for (token, error) in [("x", "invalid_token"), (&*own, "insufficient_scope")] {
+        let answer = get(&server.browser(), token);
+        let challenges = answer.headers.iter().filter(|(name, _)| name == "www-authenticate").count();
+        assert_eq!(challenges, 1, "{answer:?}");
+        let text = challenge(&answer);
+        assert!(text.contains(&format!("error=\"{error}\"")), "{text}");
+        for attribute in ["realm=", "error=", "error_description=", "error_uri=", "scope="] {
+            assert!(text.matches(attribute).count() <= 1, "{attribute} in {text}");
+        }
+    }
+}
+
 #[test]
 fn an_access_token_ends_to_the_second() {
     let server = TestServer::start();

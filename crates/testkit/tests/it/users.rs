@@ -19,6 +19,15 @@ fn a_patch_keeps_what_it_does_not_name() {
     assert!(patched["user"]["address"].is_null(), "{patched}");
 }
 
+/// OpenID Connect Core 2: a `sub` is never reassigned. Applications would take the newcomer for the one who left.
+#[test]
+fn a_new_user_has_not_the_id_of_one_who_is_gone() {
+    let server = TestServer::start();
+    let gone = server.create_user("ann@example.com");
+    assert_eq!(server.admin("DELETE", &format!("/users/{gone}"), None).status, 204);
+    assert_ne!(server.create_user("ann@example.com"), gone);
+}
+
 #[test]
 fn a_password_is_neither_lost_nor_left_by_a_slip() {
     let server = TestServer::start();

@@ -149,6 +149,7 @@ pub(super) fn settings() -> Schemas {
             ("client_registration", client_registration()),
             ("client_registration_scope", optional(&text())),
             ("client_registration_full_scope", flag()),
+            ("client_registration_require_software_statement", flag()),
             ("client_registration_grant_types", optional(&grant_types())),
             ("client_registration_resources", resources()),
             ("client_registration_most_clients", json!({ "type": "integer", "minimum": 1 })),
@@ -224,7 +225,8 @@ fn authorization_details_type() -> Value {
 
 /// Another issuer whose assertions are believed.
 fn trusted_issuer() -> Value {
-    let uses = json!({ "type": "string", "enum": ["client_authentication", "jwt_bearer", "id_jag", "token_exchange"] });
+    let uses = ["client_authentication", "jwt_bearer", "id_jag", "token_exchange", "software_statement"];
+    let uses = json!({ "type": "string", "enum": uses });
     object(
         &["issuer", "for"],
         &[

@@ -200,5 +200,20 @@ pub(super) fn sessions() -> Schemas {
         ("system", noted(system)),
         ("address", noted(address)),
     ];
-    vec![("Session", object(&session.each_ref().map(|(name, _)| *name), &session))]
+    let request = [
+        ("id", described(text(), "The part of the `auth_req_id` between `ar_` and the point.")),
+        ("client_id", text()),
+        ("user_id", text()),
+        ("scope", text()),
+        ("resources", texts()),
+        ("authorization_details", list(json!({ "type": "object" }))),
+        ("binding_message", optional(&text())),
+        ("created_at", time()),
+        ("expires_at", time()),
+        ("decision", json!({ "type": ["string", "null"], "enum": ["approved", "denied", null] })),
+    ];
+    vec![
+        ("Session", object(&session.each_ref().map(|(name, _)| *name), &session)),
+        ("BackchannelRequest", object(&request.each_ref().map(|(name, _)| *name), &request)),
+    ]
 }

@@ -38,6 +38,9 @@ fn requests_and_where_their_errors_go() {
         (&[("scope", "profile")], Good),
         (&[("redirect_uri", "http://127.0.0.1:49152/cb")], Good),
         (&[("unknown", "1"), ("claims", "{}"), ("acr_values", "1")], Good),
+        // OpenID Connect Core 15.1: these are no error, whatever they say.
+        (&[("display", "wall"), ("ui_locales", "xx qq"), ("claims_locales", "de")], Good),
+        (&[("login_hint", "?"), ("registration", "")], Good),
         (&[("claims", r#"{"userinfo":{"email":null}}"#)], Good),
         (&[("claims", "email")], Redirect(InvalidRequest, Query)),
         (&[("claims", "email"), ("scope", "profile")], Redirect(InvalidRequest, Query)),

@@ -514,6 +514,22 @@ fn algorithms_of_signed_answers_are_kept_and_none_means_that_there_is_none() {
     }
 }
 
+/// OpenID Connect Registration 2: `none` MUST NOT be the algorithm of ID tokens of a client that gets them through the browser; here no
+/// client has it. Nor does it sign access tokens (RFC 9068 2.1), responses (JARM 3), assertions and requests.
+#[test]
+fn no_id_token_is_unsigned() {
+    for name in [
+        "id_token_signed_response_alg",
+        "access_token_signed_response_alg",
+        "authorization_signed_response_alg",
+        "token_endpoint_auth_signing_alg",
+        "request_object_signing_alg",
+    ] {
+        let error = create(with(name, json!("none")), NOW, &SeededRandom::new(1)).map(|_| ()).unwrap_err();
+        assert!(error.description.starts_with(name), "{error}");
+    }
+}
+
 /// Another issuer may sign in the client's place, and then it needs no key of its own.
 #[test]
 fn other_issuers_may_sign_for_a_client() {

@@ -10,12 +10,10 @@
 //! One client that does not answer keeps nobody else waiting: few calls to it are under way at a time, and after failures
 //! none for some seconds.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
-use parking_lot::Mutex;
 use serde_json::{Map, json};
 use symbolon_app::app::App;
 use symbolon_app::audit::AuditEntry;
@@ -26,57 +24,22 @@ use symbolon_outbound::{OutboundError, OutboundRequest};
 use symbolon_protocol::back_channel_logout::TRIED_FOR;
 use symbolon_protocol::client::Client;
 use symbolon_protocol::event::Event;
-use symbolon_protocol::id::{ClientId, IssuerId};
+use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::response_encryption::NESTED;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::port::Delivery;
 use url::Url;
 
+use super::client_calls::ClientCalls;
 use super::{MOST_UNANSWERED, back_off, finish, postpone};
 
-/// The most calls to one client at a time.
-const MOST_AT_ONCE: u32 = 4;
-/// The longest pause after a failed call: so soon calls go on when the client is back.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// How long after its last failure a client is remembered for it: some are gone for good, and are never called again.
-const FORGOTTEN_AFTER: Duration = Duration::from_secs(3_600);
-/// When a notice is looked at again that another version queued, or for which no call was free.
-const SOON: Duration = Duration::from_secs(1);
+/// When a notice is looked at again that another version queued.
 const OTHER_VERSION: Duration = Duration::from_secs(60);
 
-/// How calls to one client went.
-#[derive(Default)]
-struct Line {
-    under_way: u32,
-    failures: u32,
-    /// Until when none is tried.
-    until: Option<Timestamp>,
-}
-
-type Key = (IssuerId, ClientId);
-
-/// Tells clients. Only those with calls under way, or with failures lately, have a line.
+/// Tells clients.
 #[derive(Default)]
 pub(super) struct LogoutCourier {
-    lines: Mutex<Lines>,
-}
-
-#[derive(Default)]
-struct Lines {
-    of_clients: HashMap<Key, Line>,
-    /// When old failures are forgotten next.
-    forgets_at: Option<Timestamp>,
-}
-
-impl Lines {
-    /// Forgets failures of long ago. Looks at all lines, but only once in that time.
-    fn forget(&mut self, now: Timestamp) {
-        if self.forgets_at.is_none_or(|at| at <= now) {
-            let is_recent = |line: &Line| line.until.is_some_and(|until| now < until + FORGOTTEN_AFTER);
-            self.of_clients.retain(|_, line| line.under_way > 0 || is_recent(line));
-            self.forgets_at = Some(now + FORGOTTEN_AFTER);
-        }
-    }
+    calls: ClientCalls,
 }
 
 /// What became of a call.
@@ -120,10 +83,10 @@ impl LogoutCourier {
 
     async fn call(&self, handover: &Handover<'_>, client: &Client, url: Url) {
         let key = (handover.issuer.id.clone(), client.client_id.clone());
-        if let Err(until) = self.enter(&key, handover.app.now()) {
-            return handover.put_back(until).await;
-        }
-        let _under_way = UnderWay { courier: self, key: &key };
+        let _under_way = match self.calls.begin(&key, handover.app.now()) {
+            Ok(under_way) => under_way,
+            Err(until) => return handover.put_back(until).await,
+        };
         let token = match handover.token(client).await {
             Ok(token) => token,
             Err(reason) => {
@@ -140,66 +103,13 @@ impl LogoutCourier {
             Ok(answer) => Attempt::Refused(answer.status),
             Err(error) => Attempt::Failed(error),
         };
-        self.note(&key, matches!(attempt, Attempt::Taken), handover.app.now());
+        self.calls.note(&key, matches!(attempt, Attempt::Taken), handover.app.now());
         handover.settle(attempt).await;
-    }
-
-    /// Whether a client may be called now; else when it may.
-    fn enter(&self, key: &Key, now: Timestamp) -> Result<(), Timestamp> {
-        let mut lines = self.lines.lock();
-        lines.forget(now);
-        let line = lines.of_clients.entry(key.clone()).or_default();
-        match line.until.filter(|until| now < *until) {
-            Some(until) => Err(until),
-            None if line.under_way >= MOST_AT_ONCE => Err(now + SOON),
-            None => {
-                line.under_way += 1;
-                Ok(())
-            }
-        }
-    }
-
-    fn note(&self, key: &Key, is_taken: bool, now: Timestamp) {
-        let mut lines = self.lines.lock();
-        let Some(line) = lines.of_clients.get_mut(key) else { return };
-        if is_taken {
-            (line.failures, line.until) = (0, None);
-        } else {
-            line.failures = line.failures.saturating_add(1);
-            line.until = Some(now + pause(line.failures));
-        }
-    }
-
-    fn leave(&self, key: &Key) {
-        let mut lines = self.lines.lock();
-        if let Some(line) = lines.of_clients.get_mut(key) {
-            line.under_way = line.under_way.saturating_sub(1);
-            if line.under_way == 0 && line.failures == 0 {
-                lines.of_clients.remove(key);
-            }
-        }
-    }
-}
-
-/// A call that is under way, until it is dropped.
-struct UnderWay<'c> {
-    courier: &'c LogoutCourier,
-    key: &'c Key,
-}
-
-impl Drop for UnderWay<'_> {
-    fn drop(&mut self) {
-        self.courier.leave(self.key);
     }
 }
 
 fn address(client: &Client) -> Option<Url> {
     Url::parse(client.logout.backchannel_logout_uri.as_deref()?).ok()
-}
-
-/// How long nothing is tried after so many failures in a row.
-fn pause(failures: u32) -> Duration {
-    Duration::from_secs(1).saturating_mul(1 << failures.saturating_sub(1).min(8)).min(LONGEST_PAUSE)
 }
 
 /// One notice that was taken from the queue.
@@ -280,66 +190,5 @@ impl Handover<'_> {
             ..AuditEntry::system(event, detail.into())
         };
         self.app.audit.record(&self.issuer.id, entry, self.app.now());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn key() -> Key {
-        (IssuerId::default_issuer(), ClientId::trusted("rp"))
-    }
-
-    #[test]
-    fn few_calls_to_one_client_are_under_way_and_after_failures_none() {
-        let courier = LogoutCourier::default();
-        let now = Timestamp::from_seconds(1_000);
-        for _ in 0..MOST_AT_ONCE {
-            assert_eq!(courier.enter(&key(), now), Ok(()));
-        }
-        assert_eq!(courier.enter(&key(), now), Err(now + SOON));
-        let other = (IssuerId::default_issuer(), ClientId::trusted("other"));
-        assert_eq!(courier.enter(&other, now), Ok(()));
-        courier.note(&key(), false, now);
-        courier.leave(&key());
-        assert_eq!(courier.enter(&key(), now), Err(now + Duration::from_secs(1)));
-        let later = now + Duration::from_secs(1);
-        assert_eq!(courier.enter(&key(), later), Ok(()));
-        courier.note(&key(), false, later);
-        assert_eq!(courier.enter(&key(), later), Err(later + Duration::from_secs(2)));
-        // When it answers again, and nothing is under way, nothing is kept of it.
-        courier.note(&key(), true, later);
-        (0..MOST_AT_ONCE).for_each(|_| courier.leave(&key()));
-        courier.leave(&other);
-        assert!(courier.lines.lock().of_clients.is_empty());
-    }
-
-    #[test]
-    fn failures_of_long_ago_are_forgotten_and_calls_under_way_are_not() {
-        let courier = LogoutCourier::default();
-        let client = |number: u32| (IssuerId::default_issuer(), ClientId::trusted(format!("rp-{number}")));
-        let now = Timestamp::from_seconds(1_000);
-        for number in 0..100 {
-            assert_eq!(courier.enter(&client(number), now), Ok(()));
-            courier.note(&client(number), false, now);
-            courier.leave(&client(number));
-        }
-        assert_eq!(courier.enter(&client(100), now), Ok(()));
-        assert_eq!(courier.lines.lock().of_clients.len(), 101);
-        let later = now + FORGOTTEN_AFTER + pause(1);
-        assert_eq!(courier.enter(&key(), later), Ok(()));
-        let left: Vec<Key> = courier.lines.lock().of_clients.keys().cloned().collect();
-        assert_eq!(left.len(), 2, "{left:?}");
-        assert!(left.contains(&client(100)) && left.contains(&key()), "{left:?}");
-        // Whoever failed a moment ago is remembered.
-        courier.note(&client(100), false, later);
-        courier.leave(&client(100));
-        assert_eq!(courier.enter(&client(100), later), Err(later + pause(1)));
-    }
-
-    #[test]
-    fn a_client_that_is_back_is_noticed_within_half_a_minute() {
-        assert_eq!([1, 2, 3, 5, 6, 50].map(|failures| pause(failures).as_secs()), [1, 2, 4, 16, 30, 30]);
     }
 }

@@ -4,6 +4,8 @@
 //! time. A claim lasts longer than that. What a process that ended had claimed comes again when its claim is over.
 
 mod back_channel_logout;
+mod ciba_ping;
+mod client_calls;
 mod mail;
 
 use std::sync::Arc;
@@ -38,13 +40,15 @@ struct Couriers {
     app: Arc<App>,
     mail: mail::MailCourier,
     logout: back_channel_logout::LogoutCourier,
+    ciba: ciba_ping::CibaCourier,
 }
 
 /// Delivers until the server stops.
 pub(super) async fn run(app: Arc<App>, mut stopping: watch::Receiver<bool>) {
     let mail = mail::MailCourier::new(&app);
     let logout = back_channel_logout::LogoutCourier::default();
-    let couriers = Arc::new(Couriers { app: Arc::clone(&app), mail, logout });
+    let ciba = ciba_ping::CibaCourier::default();
+    let couriers = Arc::new(Couriers { app: Arc::clone(&app), mail, logout, ciba });
     let mut under_way = JoinSet::new();
     let mut ticks = interval(LOOK_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -102,6 +106,7 @@ impl Couriers {
         match delivery.kind {
             DeliveryKind::Mail => self.mail.deliver(&self.app, issuer, delivery).await,
             DeliveryKind::BackChannelLogout => self.logout.deliver(&self.app, issuer, delivery).await,
+            DeliveryKind::CibaPing => self.ciba.deliver(&self.app, issuer, delivery).await,
         }
     }
 }

@@ -181,7 +181,7 @@ fn converted(kind: AttributeType, value: Value) -> Result<AttributeValue, Fault>
                 "define it with --type list before users come in",
             )),
         },
-        (AttributeType::String | AttributeType::Date, value) => {
+        (AttributeType::String | AttributeType::Date | AttributeType::Aggregated, value) => {
             text(value).map(AttributeValue::Text).ok_or_else(wrong)
         }
         (AttributeType::Number, Value::Number(number)) => Ok(AttributeValue::Number(number)),

@@ -8,12 +8,13 @@ use super::{demo, fill_in, send_of, signed_in};
 use crate::login::{PASSWORD, Scene, hidden};
 use crate::second_factor;
 
-const PAGES: [&str; 6] = [
+const PAGES: [&str; 7] = [
     "/account",
     "/account/profile",
     "/account/password",
     "/account/sessions",
     "/account/applications",
+    "/account/requests",
     "/account/data",
 ];
 

@@ -1,6 +1,6 @@
 //! What an attacker sends, tried wherever it could be taken.
 
 mod algorithms;
-mod fetched_addresses;
+mod called_addresses;
 mod parameters;
 mod redirect_uris;

@@ -269,6 +269,12 @@ fn of_ending() -> Vec<Change> {
             "/users/ann/identities/key-1",
             "identity.unlinked",
         ),
+        plain(
+            ("POST", "/ciba/requests/{request_id}/approve"),
+            "/ciba/requests/REQUEST/approve",
+            "consent.granted",
+        ),
+        plain(("POST", "/ciba/requests/{request_id}/deny"), "/ciba/requests/REQUEST/deny", "consent.denied"),
         plain(("DELETE", "/users/{user_id}"), "/users/ann", "user.deleted"),
         plain(("DELETE", "/clients/{client_id}"), "/clients/app", "client.deleted"),
     ]

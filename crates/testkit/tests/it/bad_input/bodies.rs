@@ -55,7 +55,7 @@ fn ten_megabytes_without_a_length_are_413_too() {
 fn a_body_of_another_type_is_refused() {
     let server = Well::start();
     let (_, basic) = server.client();
-    for path in ["/token", "/introspect", "/revoke"] {
+    for path in ["/token", "/introspect", "/revoke", "/par", "/device_authorization"] {
         for media_type in
             ["application/json", "multipart/form-data; boundary=x", "text/plain", "application/", "\u{1}"]
         {

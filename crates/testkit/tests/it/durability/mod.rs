@@ -48,9 +48,10 @@ impl Asked {
 
 /// Rows that read nothing that a request can change and a crash can undo, with the reason. Each is asked, and answers while the
 /// disk is held back.
-const REST_ON_NOTHING: [(Row, &str); 34] = [
+const REST_ON_NOTHING: [(Row, &str); 35] = [
     (("GET", "/.well-known/openid-configuration"), "the issuer's settings, alike for everybody"),
     (("GET", "/.well-known/oauth-authorization-server"), "the issuer's settings, alike for everybody"),
+    (("GET", "/.well-known/oauth-protected-resource/userinfo"), "the issuer's settings, alike for everybody"),
     (("GET", "/.well-known/jwks.json"), "the issuer's keys, alike for everybody"),
     (("POST", "/connect/register"), "the issuer's settings"),
     (("GET", "/connect/register/{name}"), "the client's record"),
@@ -61,6 +62,10 @@ const REST_ON_NOTHING: [(Row, &str); 34] = [
         "the client's record, and what is in memory alone; an assertion is marked as at /token",
     ),
     (("POST", "/device_authorization"), "the same"),
+    (
+        ("POST", "/bc-authorize"),
+        "the same, and the person's record; a signed request is marked as an assertion is",
+    ),
     (("GET", "/check-session"), "a fixed page, whose script reads a cookie"),
     (("GET", "/"), "a fixed page"),
     (("GET", "/callback"), "a fixed page"),

@@ -201,10 +201,15 @@ pub(super) const CASES: [Case<Bench>; 43] = [
         bench.server.clock.advance(Duration::from_secs(5));
         bench.authorize(id, &silent(bench).with("max_age", "3"))
     }),
-    Case::new(Reason::AcrUnmet, (302, "access_denied"), &["`claims`", "phrh"], |bench, id| {
-        let claims = json!({ "id_token": { "acr": { "essential": true, "value": "gold" } } });
-        with(bench, id, "claims", &claims.to_string())
-    }),
+    Case::new(
+        Reason::AcrUnmet,
+        (302, "unmet_authentication_requirements"),
+        &["`claims`", "phrh"],
+        |bench, id| {
+            let claims = json!({ "id_token": { "acr": { "essential": true, "value": "gold" } } });
+            with(bench, id, "claims", &claims.to_string())
+        },
+    ),
     Case::new(Reason::IdTokenHintUnverifiable, (302, "login_required"), &[], |bench, id| {
         bench.authorize(id, &silent(bench).with("id_token_hint", "a.b.c"))
     }),

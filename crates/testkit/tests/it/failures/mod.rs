@@ -2,6 +2,7 @@
 //! cause, values and mend.
 
 mod authorization;
+mod ciba;
 mod client;
 mod client_document;
 mod device;
@@ -218,6 +219,7 @@ fn every_reason_has_a_case() {
         .chain(reasons(&client::CASES))
         .chain(reasons(&client_document::CASES))
         .chain(reasons(&device::CASES))
+        .chain(reasons(&ciba::CASES))
         .chain(reasons(&dpop::CASES))
         .chain(reasons(&encryption::CASES))
         .chain(reasons(&exchange::CASES))

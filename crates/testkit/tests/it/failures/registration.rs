@@ -24,7 +24,7 @@ fn least() -> Value {
     json!({ "redirect_uris": ["https://rp.example/cb"] })
 }
 
-pub(super) const CASES: [Case<Bench>; 6] = [
+pub(super) const CASES: [Case<Bench>; 8] = [
     Case::new(Reason::ClientRegistrationOff, DENIED, &[], |bench, id| {
         register(bench, id, json!({ "client_registration": "off" }), &least())
     }),
@@ -51,10 +51,31 @@ pub(super) const CASES: [Case<Bench>; 6] = [
             register(bench, id, json!({ "client_registration": "open" }), &metadata)
         },
     ),
+    Case::new(
+        Reason::SoftwareStatementInvalid,
+        (400, "invalid_software_statement"),
+        &["`software_statement`"],
+        |bench, id| {
+            let mut metadata = least();
+            metadata["software_statement"] = json!(7);
+            register(bench, id, json!({ "client_registration": "open" }), &metadata)
+        },
+    ),
     Case::new(Reason::ClientsTooMany, DENIED, &[], |bench, id| {
         let full = json!({ "client_registration": "open", "client_registration_most_clients": 1 });
         register(bench, id, full, &least())
     }),
+    Case::new(
+        Reason::SoftwareStatementMissing,
+        (400, "invalid_client_metadata"),
+        &["`software_statement`"],
+        |bench, id| {
+            let needed = json!({
+                "client_registration": "open", "client_registration_require_software_statement": true,
+            });
+            register(bench, id, needed, &least())
+        },
+    ),
     Case::new(Reason::RegistrationAccessTokenWrong, CHALLENGE, &[], |bench, id| {
         bench.patch("/settings", json!({ "client_registration": "open" }));
         let headers = [("x-request-id", id), ("authorization", "Bearer rat_of-nobody")];

@@ -61,6 +61,8 @@ fn what_no_issuer_is_for_is_not_found() {
     not_found(&format!("{root}/nobody/.well-known/openid-configuration"), &[]);
     not_found(&format!("{root}/.well-known/oauth-authorization-server/nobody"), &[]);
     not_found(&format!("{root}/acmeandmore/.well-known/openid-configuration"), &[]);
+    // OpenID Connect Discovery 2: WebFinger is served by the host of a person's address.
+    not_found(&format!("{root}/.well-known/webfinger?resource=acct%3Aa%40example.com"), &[]);
     not_found("/.well-known/openid-configuration", &[("host", "nobody.example")]);
     // The admin API is the installation's: no issuer's prefix leads there.
     let answer = Browser::new(&acme)

@@ -11,7 +11,7 @@ use symbolon_testkit::{Answer, Browser};
 use super::{OTHER, World, allows, pages};
 use crate::login::{PASSWORD, Scene};
 use crate::login_api::second_factor::add_passkey;
-use crate::{device, second_factor};
+use crate::{ciba, device, second_factor};
 
 /// What a form's page hides in it.
 const HIDDEN: [&str; 8] =
@@ -60,7 +60,7 @@ impl Filled {
 type Fill = fn(&World) -> Filled;
 
 /// How the form of each row is reached and filled in. The last one requires a second factor of everybody.
-const FORMS: [(&str, Fill); 23] = [
+const FORMS: [(&str, Fill); 24] = [
     ("/login", |world| at_login(world, &[("username", OTHER), ("password", PASSWORD)])),
     ("/login/passkey", |world| at_login(world, &[("credential", "{}")])),
     ("/login/provider", |world| at_login(world, &[("provider", "none")])),
@@ -115,6 +115,13 @@ const FORMS: [(&str, Fill); 23] = [
         assert_eq!(Scene::decide(&browser, &consent, "allow").status, 303);
         let page = browser.get("/account/applications");
         Filled::of(browser, &page, &[("end_all", "true")])
+    }),
+    ("/account/requests", |world| {
+        let (browser, _) = world.signed_in(&[]);
+        // The page has a form for each request that waits.
+        let id = ciba::ask(&ciba::till(&world.scene.server, json!({})), OTHER);
+        let page = browser.get("/account/requests");
+        Filled::of(browser, &page, &[("request", ciba::request_of(&id)), ("decision", "allow")])
     }),
     ("/account/data", |world| of_account(world, "/account/data", &[])),
     ("/account/email", |world| of_account(world, "/account/email", &[("email", "new@example.com")])),

@@ -17,7 +17,7 @@ use crate::second_factor::{after_password, confirm};
 const FRAMED: [&str; 2] = ["/check-session", "/callback"];
 
 /// What must be among the pages that were looked at. Whoever adds a page that is asked for by its address needs not name it.
-const PAGES: [&str; 18] = [
+const PAGES: [&str; 19] = [
     "/",
     "/account",
     "/account/applications",
@@ -25,6 +25,7 @@ const PAGES: [&str; 18] = [
     "/account/email",
     "/account/password",
     "/account/profile",
+    "/account/requests",
     "/account/security",
     "/account/sessions",
     "/consent",

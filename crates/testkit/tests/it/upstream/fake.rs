@@ -10,6 +10,11 @@ use serde_json::{Value, json};
 /// What it answers at a path: status line with headers, and body. An empty status line is silence.
 pub(crate) type Answer = (String, String);
 
+/// In place of a status line: 200, and blanks without end.
+pub(crate) const ENDLESS: &str = "endless";
+/// In place of a status line: 200, and blanks for 20 seconds before the body. Something arrives all the time.
+pub(crate) const DRIPS: &str = "drips";
+
 /// A provider.
 pub(crate) struct Fake {
     pub(crate) issuer: String,
@@ -20,6 +25,10 @@ pub(crate) struct Fake {
 struct State {
     answers: Vec<(String, Answer)>,
     requests: Vec<String>,
+    /// What is done when a path is asked for, before it is answered.
+    on_request: Option<(String, Box<dyn Fn() + Send>)>,
+    /// The bytes of bodies without end.
+    poured: usize,
 }
 
 pub(crate) fn ok(body: &Value) -> Answer {
@@ -60,6 +69,23 @@ impl Fake {
         state.answers.push((path.to_owned(), answer));
     }
 
+    /// What it answers at a path.
+    pub(crate) fn answer(&self, path: &str) -> Answer {
+        let state = self.state.lock().expect("no panic");
+        let found = state.answers.iter().find(|(own, _)| own == path).map(|(_, answer)| answer.clone());
+        found.unwrap_or_else(|| panic!("nothing is at {path}"))
+    }
+
+    /// Does this whenever a path is asked for, before it is answered.
+    pub(crate) fn on_request(&self, path: &str, act: impl Fn() + Send + 'static) {
+        self.state.lock().expect("no panic").on_request = Some((path.to_owned(), Box::new(act)));
+    }
+
+    /// How many bytes of bodies without end could be sent.
+    pub(crate) fn poured(&self) -> usize {
+        self.state.lock().expect("no panic").poured
+    }
+
     /// Answers token requests with an ID token.
     pub(crate) fn say(&self, id_token: &str) {
         let tokens = json!({ "access_token": "at", "token_type": "Bearer", "id_token": id_token });
@@ -94,18 +120,52 @@ fn serve(stream: TcpStream, state: &Mutex<State>) -> Option<()> {
     let (status, answer) = {
         let mut state = state.lock().expect("no panic");
         state.requests.push(format!("{head}{}", String::from_utf8(body).ok()?));
+        if let Some((_, act)) = state.on_request.as_ref().filter(|(own, _)| *own == path) {
+            act();
+        }
         let found = state.answers.iter().find(|(own, _)| *own == path).map(|(_, answer)| answer.clone());
         found.unwrap_or_else(|| ("404 Not Found".to_owned(), String::new()))
     };
-    if status.is_empty() {
-        std::thread::sleep(Duration::from_secs(20));
-        return None;
-    }
     let mut stream = stream;
+    match &*status {
+        "" => {
+            std::thread::sleep(Duration::from_secs(20));
+            return None;
+        }
+        ENDLESS => return pour(&mut stream, state),
+        DRIPS => return drip(&mut stream, &answer),
+        _ => {}
+    }
     write!(
         stream,
         "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{answer}",
         answer.len()
     )
     .ok()
+}
+
+/// Sends blanks until nobody reads them any more.
+fn pour(stream: &mut TcpStream, state: &Mutex<State>) -> Option<()> {
+    write!(stream, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n").ok()?;
+    let blanks = vec![b' '; 16 << 10];
+    loop {
+        stream.write_all(&blanks).ok()?;
+        state.lock().expect("no panic").poured += blanks.len();
+    }
+}
+
+/// Sends a blank five times a second, and a body after 20 seconds.
+fn drip(stream: &mut TcpStream, body: &str) -> Option<()> {
+    const BLANKS: usize = 100;
+    let length = BLANKS + body.len();
+    write!(
+        stream,
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+    )
+    .ok()?;
+    for _ in 0..BLANKS {
+        stream.write_all(b" ").ok()?;
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    stream.write_all(body.as_bytes()).ok()
 }

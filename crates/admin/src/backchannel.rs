@@ -115,8 +115,11 @@ async fn check_second_factor(
     let client = client.ok_or_else(|| AdminError::conflict("the client is gone"))?;
     let settings = call.issuer.settings.load_full();
     let roles = &settings.second_factor_roles;
-    let is_demanded = settings.second_factor_for(&client.settings).is_needed(kept.asked.acr)
-        || (!roles.is_empty() && roles.demand(&call.app.store.entitlements(call.id(), &user.id).await?));
+    let mut is_demanded = settings.second_factor_for(&client.settings).is_needed(kept.asked.acr);
+    if !is_demanded && !roles.is_empty() {
+        let own = call.app.store.entitlements(call.id(), &user.id).await?;
+        is_demanded = roles.demand(&own);
+    }
     match is_demanded {
         false => Ok(()),
         true => Err(AdminError::conflict(

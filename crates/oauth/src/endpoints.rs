@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The endpoints that clients call, the busiest first.
-pub static ENDPOINTS: [Endpoint; 14] = [
+pub static ENDPOINTS: [Endpoint; 15] = [
     Endpoint {
         path: path::TOKEN,
         methods: POST,

@@ -252,7 +252,7 @@ pub(crate) mod tests {
     #[test]
     fn statements_are_a_use_of_their_own() {
         let vendor = trusted(json!({ "for": ["software_statement"] }));
-        assert_eq!(check(&[vendor.clone()], "https://op.example", false), Ok(()));
+        assert_eq!(check(std::slice::from_ref(&vendor), "https://op.example", false), Ok(()));
         assert!(
             !vendor.is_for(TrustedUse::ClientAuthentication) && vendor.is_for(TrustedUse::SoftwareStatement)
         );

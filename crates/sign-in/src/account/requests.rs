@@ -53,7 +53,9 @@ pub(in super::super) async fn submit(call: &mut Call) -> Result<Response, Failur
         return page(&call.context, &person, Some(AccountNotice::Expired)).await;
     }
     let id = params.get("request")?.and_then(|id| id.parse::<BackchannelRequestId>().ok());
-    let Some(kept) = find(&call.context, &person, id).await? else { return gone(call, &person).await };
+    let Some(kept) = find(&call.context, &person, id).await? else {
+        return gone(&call.context, &person).await;
+    };
     match params.get("decision")? {
         Some("allow") => allow(call, &person, &kept).await,
         Some("deny") => decide(call, &person, &kept, Decision::Denied(person.user.id.clone())).await,
@@ -77,8 +79,8 @@ async fn find(
     Ok(kept.filter(|kept| kept.asked.user == person.user.id))
 }
 
-async fn gone(call: &Call, person: &Person) -> Result<Response, Failure> {
-    page(&call.context, person, Some(AccountNotice::RequestGone)).await
+async fn gone(context: &Context, person: &Person) -> Result<Response, Failure> {
+    page(context, person, Some(AccountNotice::RequestGone)).await
 }
 
 async fn allow(
@@ -88,7 +90,7 @@ async fn allow(
 ) -> Result<Response, Failure> {
     let Context { app, issuer, .. } = &call.context;
     let client = app.store.client(&issuer.id, &kept.asked.client).await?;
-    let Some(client) = client else { return gone(call, person).await };
+    let Some(client) = client else { return gone(&call.context, person).await };
     if let Some(answer) = more_is_wanted(call, person, &client, kept).await? {
         return Ok(answer);
     }
@@ -121,7 +123,7 @@ async fn more_is_wanted(
 
 /// Decides, unless somebody has: whoever sends the form twice comes to the same page.
 async fn decide(
-    call: &Call,
+    call: &mut Call,
     person: &Person,
     kept: &KeptBackchannelAuthentication,
     decision: Decision,
@@ -140,7 +142,7 @@ async fn decide(
             Ok(done(call, PLACE, &told(own.is_allowed)))
         }
         Deciding::Before(before) => Ok(done(call, PLACE, &told(before.is_allowed))),
-        Deciding::Unknown => gone(call, person).await,
+        Deciding::Unknown => gone(&call.context, person).await,
     }
 }
 

@@ -48,7 +48,7 @@ impl Asked {
 
 /// Rows that read nothing that a request can change and a crash can undo, with the reason. Each is asked, and answers while the
 /// disk is held back.
-const REST_ON_NOTHING: [(Row, &str); 35] = [
+const REST_ON_NOTHING: [(Row, &str); 36] = [
     (("GET", "/.well-known/openid-configuration"), "the issuer's settings, alike for everybody"),
     (("GET", "/.well-known/oauth-authorization-server"), "the issuer's settings, alike for everybody"),
     (("GET", "/.well-known/oauth-protected-resource/userinfo"), "the issuer's settings, alike for everybody"),

@@ -183,6 +183,12 @@ events! {
     ClientCredentialsGranted => "client_credentials.granted", false;
     /// A client could not be told of the end of a session yet.
     LogoutPostponed => "logout.postponed", false;
+    /// A client was told that somebody has decided what it asked for (CIBA Core 10.2).
+    CibaPingDelivered => "ciba.ping_delivered", false;
+    /// A client could not be told of a decision, and is called again.
+    CibaPingPostponed => "ciba.ping_postponed", false;
+    /// A client is not told of a decision any more.
+    CibaPingGivenUp => "ciba.ping_given_up", false;
     /// A token was exchanged.
     TokenExchanged => "token.exchanged", false;
     /// A client obtained a token for a user by an assertion of a trusted issuer.

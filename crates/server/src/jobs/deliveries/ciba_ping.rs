@@ -18,6 +18,7 @@ use symbolon_app::backchannel_authentication;
 use symbolon_outbound::{OutboundError, OutboundRequest};
 use symbolon_protocol::backchannel_authentication::Notification;
 use symbolon_protocol::client::Client;
+use symbolon_protocol::event::Event;
 use symbolon_protocol::id::IssuerId;
 use symbolon_store::port::Delivery;
 use url::Url;
@@ -96,7 +97,10 @@ impl CibaCourier {
         };
         self.calls.note(&key, !matches!(attempt, Attempt::NotNow(_)), app.now());
         match attempt {
-            Attempt::Taken => finish(&*app.store, issuer, delivery).await,
+            Attempt::Taken => {
+                finish(&*app.store, issuer, delivery).await;
+                app.audit.count(Event::CibaPingDelivered);
+            }
             Attempt::Refused(status) => {
                 give_up(app, issuer, delivery, notification, status.as_str()).await;
             }
@@ -106,6 +110,7 @@ impl CibaCourier {
                 // What is due after its end is not taken any more, and swept.
                 let due_at = app.now() + back_off(delivery.attempts);
                 postpone(&*app.store, issuer, delivery, due_at).await;
+                app.audit.count(Event::CibaPingPostponed);
             }
         }
     }
@@ -133,6 +138,7 @@ async fn give_up(
     reason: &str,
 ) {
     finish(&*app.store, issuer, delivery).await;
+    app.audit.count(Event::CibaPingGivenUp);
     let client = &notification.client;
     tracing::warn!(target: "symbolon::ciba", %issuer, client_id = %client, reason, "a client is not told of a decision");
 }

@@ -4,11 +4,14 @@ use serde_json::{Value, json};
 use symbolon_testkit::{Answer, Browser, RelyingParty};
 
 use super::Visit;
+use crate::ciba;
 use crate::login::hidden;
 use crate::upstream::fake::ok;
 use crate::upstream::{ANN, add, at_login, parameter, press};
 
 const JWT_BEARER: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+/// The token by which a client in ping mode wants to be called.
+const NOTIFICATION: &str = "8d67dc78-7faa-4d41-aabd-67707b374255";
 const METADATA: &str = "/.well-known/openid-configuration";
 const KEYS: &str = "/jwks";
 const TOKEN: &str = "/token";
@@ -17,6 +20,8 @@ const GITHUB_TOKEN: &str = "/login/oauth/access_token";
 const GITHUB_USER: &str = "/api/v3/user";
 /// The path of a `backchannel_logout_uri`.
 pub(super) const LOGOUT: &str = "/logout";
+/// The path of a `backchannel_client_notification_endpoint`.
+pub(super) const PING: &str = "/ping";
 
 /// Has the address called; whether what is there was used.
 pub(super) type Asking = Box<dyn FnOnce(&Visit) -> bool>;
@@ -51,7 +56,7 @@ const fn behind(before: &'static str, place: Place) -> Place {
 const CLIENT_KEYS: &str = "app/src/client_keys.rs";
 const UPSTREAM: &str = "app/src/upstream/mod.rs";
 
-pub(super) static PLACES: [Place; 15] = [
+pub(super) static PLACES: [Place; 16] = [
     place("jwks_uri, for an assertion", CLIENT_KEYS, KEYS, keys_of_an_assertion),
     place("jwks_uri, for a request object", CLIENT_KEYS, KEYS, keys_of_a_request_object),
     place("jwks_uri, to encrypt for", CLIENT_KEYS, KEYS, keys_of_a_recipient),
@@ -66,6 +71,12 @@ pub(super) static PLACES: [Place; 15] = [
         "server/src/jobs/deliveries/back_channel_logout.rs",
         LOGOUT,
         told_of_a_logout,
+    ),
+    place(
+        "backchannel_client_notification_endpoint",
+        "server/src/jobs/deliveries/ciba_ping.rs",
+        PING,
+        told_of_a_decision,
     ),
     place("a provider", UPSTREAM, METADATA, metadata_of_a_provider),
     behind(METADATA, place("a provider's token_endpoint", UPSTREAM, TOKEN, token_of_a_provider)),
@@ -227,17 +238,40 @@ fn told_of_a_logout(visit: &Visit) -> Asking {
     Box::new(move |visit: &Visit| {
         let ended = visit.server.admin("DELETE", &format!("/users/{user}/sessions"), None);
         assert!(ended.status < 300, "{ended:?}");
-        let happened = |event: &str| {
-            visit.server.counted(&format!("symbolon_events_total{{event=\"logout.{event}\"}}")) > 0
-        };
-        // The job does it in its own time.
-        for _ in 0..600 {
-            if happened("delivered") || happened("postponed") {
-                return happened("delivered");
-            }
-            std::thread::sleep(std::time::Duration::from_millis(50));
+        is_delivered(visit, "logout.delivered", &["logout.postponed"])
+    })
+}
+
+/// Whether what a job delivers, in its own time, is delivered, or else one of the others has happened.
+fn is_delivered(visit: &Visit, delivered: &str, others: &[&str]) -> bool {
+    let happened =
+        |event: &str| visit.server.counted(&format!("symbolon_events_total{{event=\"{event}\"}}")) > 0;
+    for _ in 0..600 {
+        if happened(delivered) {
+            return true;
         }
-        panic!("nothing became of the logout");
+        if others.iter().any(|other| happened(other)) {
+            return false;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    panic!("nothing became of it");
+}
+
+fn told_of_a_decision(visit: &Visit) -> Asking {
+    visit.fake.set(PING, ok(&json!({})));
+    let metadata = json!({
+        "backchannel_token_delivery_mode": "ping", "backchannel_client_notification_endpoint": visit.at(PING),
+    });
+    let rp = ciba::till(&visit.server, metadata);
+    visit.server.create_user(ANN);
+    Box::new(move |visit: &Visit| {
+        let form = [("scope", "openid"), ("login_hint", ANN), ("client_notification_token", NOTIFICATION)];
+        let asked = rp.post("/bc-authorize", &form).json();
+        let request = ciba::request_of(asked["auth_req_id"].as_str().unwrap()).to_owned();
+        let denied = visit.server.admin("POST", &format!("/ciba/requests/{request}/deny"), None);
+        assert!(denied.status < 300, "{denied:?}");
+        is_delivered(visit, "ciba.ping_delivered", &["ciba.ping_postponed", "ciba.ping_given_up"])
     })
 }
 

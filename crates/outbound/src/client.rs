@@ -76,7 +76,10 @@ impl Outbound {
     /// Trusts nobody, and finds another address each time that a name is looked up.
     #[cfg(test)]
     pub(crate) fn of_changing_names(turns: Vec<IpAddr>, looked_up: Arc<AtomicUsize>) -> Self {
-        Self { names: Names::Changing { turns, looked_up }, ..Self::of_test(RootCertStore::empty(), Vec::new()) }
+        Self {
+            names: Names::Changing { turns, looked_up },
+            ..Self::of_test(RootCertStore::empty(), Vec::new())
+        }
     }
 
     /// Sends a request, and reads its answer.

@@ -107,8 +107,7 @@ fn authenticates(rp: RelyingParty, assertion: String) -> Asking {
 /// The request object of a new request.
 fn object(visit: &Visit, rp: &RelyingParty) -> String {
     let now = visit.server.now().seconds();
-    let mut claims =
-        json!({ "iss": rp.client_id, "aud": visit.server.issuer, "nbf": now, "exp": now + 300 });
+    let mut claims = json!({ "iss": rp.client_id, "aud": visit.server.issuer, "nbf": now, "exp": now + 300 });
     for (name, value) in &rp.authorization_request().parameters {
         claims[name] = json!(value);
     }

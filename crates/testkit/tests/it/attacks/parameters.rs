@@ -69,7 +69,8 @@ fn credentials_that_contradict_each_other_are_refused() {
 fn a_request_that_contradicts_itself_is_refused() {
     let server = TestServer::start();
     let hybrid = json!({
-        "response_types": ["code", "code id_token"], "grant_types": ["authorization_code", "implicit"],
+        "response_types": ["code", "code id_token"],
+        "grant_types": ["authorization_code", "implicit", "refresh_token"],
     });
     let rp = RelyingParty::register(&server, hybrid);
     let (_, browser) = server.signed_in("a@example.com");

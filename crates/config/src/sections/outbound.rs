@@ -9,8 +9,10 @@ const ALLOW_PRIVATE: &str = "outbound.allow_private";
 
 pub(crate) const SECTION: Section = Section {
     title: "Calls to others",
-    intro: "The provider calls addresses that clients registered, to tell of logouts ([logout](../topics/logout.md)). It follows \
-            no redirect, waits 5 s, and reads 64 KiB.",
+    intro: "The provider calls addresses that others named: those of clients, to tell of logouts \
+            ([logout](../topics/logout.md)) and to read keys, request objects, metadata and sectors, and those of trusted \
+            issuers and identity providers. It follows no redirect, waits 5 s, and reads 256 KiB of identity providers and \
+            64 KiB of others.",
     keys: &[
         Key::new(ALLOW_PRIVATE, "SYMBOLON_OUTBOUND_ALLOW_PRIVATE", "--outbound-allow-private", ValueKind::Switch)
             .default("false")

@@ -64,11 +64,17 @@ impl fmt::Debug for PushedRequestId {
 /// The pushed request that an authorization request names; `None` if it has no `request_uri` of this form.
 ///
 /// # Errors
-/// `invalid_request` if `request_uri` is repeated (RFC 6749 3.1).
+/// `invalid_request` if `request_uri` is repeated (RFC 6749 3.1), or stands beside `request` (RFC 9101 5).
 pub fn named(params: &Params<'_>) -> Result<Option<PushedRequestId>, OAuthError> {
     let first = params.get_all("request_uri").next();
     let Some(id) = first.and_then(|uri| uri.strip_prefix(PREFIX)) else { return Ok(None) };
     params.get("request_uri")?;
+    // RFC 9101 5: `request` and `request_uri` MUST NOT be used in one request.
+    if params.get_all("request").next().is_some() {
+        let description = "request and request_uri must not be sent together";
+        let error = OAuthError::invalid_request(Reason::RequestParameterUnsupported, description);
+        return Err(error.about(Details::of("request_uri")));
+    }
     Ok(Some(PushedRequestId::new(id)))
 }
 
@@ -278,5 +284,7 @@ mod tests {
         }
         let twice = named(&format!("request_uri={uri}&request_uri={uri}"));
         assert_eq!(twice.map_err(|error| error.reason), Err(Reason::ParameterRepeated));
+        let both = named(&format!("request_uri={uri}&request=a.b.c"));
+        assert_eq!(both.map_err(|error| error.reason), Err(Reason::RequestParameterUnsupported));
     }
 }

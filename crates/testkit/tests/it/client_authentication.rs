@@ -125,6 +125,26 @@ impl Signer {
     }
 }
 
+/// RFC 7522: assertions of SAML, which are optional, are taken neither as a grant nor as proof of a client, and discovery names none.
+#[test]
+fn assertions_of_saml_are_not_taken() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({}));
+    let saml = ("assertion", "PHNhbWw6QXNzZXJ0aW9uLz4");
+    let grant = rp.token(&[("grant_type", "urn:ietf:params:oauth:grant-type:saml2-bearer"), saml]);
+    assert_eq!((grant.status, &*grant.error()), (400, "unsupported_grant_type"), "{grant:?}");
+    let form = [
+        CREDENTIALS,
+        ("client_id", &*rp.client_id),
+        ("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:saml2-bearer"),
+        ("client_assertion", saml.1),
+    ];
+    let proof = server.browser().post("/token", &form);
+    assert_eq!((proof.status, &*proof.error()), (400, "invalid_request"), "{proof:?}");
+    let metadata = server.browser().get("/.well-known/openid-configuration");
+    assert!(!metadata.body.contains("saml"), "{metadata:?}");
+}
+
 #[test]
 fn an_assertion_is_used_once_wherever_it_goes() {
     for algorithm in [Algorithm::Es256, Algorithm::EdDsa, Algorithm::Rs256, Algorithm::Ps256] {

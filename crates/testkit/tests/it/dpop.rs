@@ -327,7 +327,10 @@ fn nonces_are_asked_for_where_they_are_needed_and_must_be_ours_everywhere() {
         ("code_verifier", &*code.1),
     ];
     let redeemed = holder.token_with(&rp, &redeem, &with(&nonce));
-    assert!(redeemed.header("dpop-nonce").is_some(), "{redeemed:?}");
+    for answer in [&asked, &redeemed] {
+        let nonces = answer.headers.iter().filter(|(name, _)| name == "dpop-nonce").count();
+        assert_eq!(nonces, 1, "RFC 9449 8: never more than one: {answer:?}");
+    }
     let token = TokenSet::of(&redeemed).access_token;
 
     let asked = holder.userinfo(&token, &json!({}));

@@ -103,6 +103,10 @@ fn a_person_signs_in_by_a_signed_request_and_it_can_be_pushed() {
     let reference = push(&[("client_id", &rp.client_id), ("request", &signed)]);
     assert_eq!(reference.status, 201, "{reference:?}");
     let uri = reference.json()["request_uri"].as_str().unwrap().to_owned();
+    // RFC 9101 5: not both, also where one of them is a reference to what was pushed. It is not used up by that.
+    let both = [("client_id", &*rp.client_id), ("request_uri", &uri), ("request", &signed)];
+    let both = browser.get(&path(&both));
+    assert_eq!((both.status, &*both.error()), (400, "invalid_request"), "{both:?}");
     let answer = browser.get(&path(&[("client_id", &rp.client_id), ("request_uri", &uri)]));
     assert_eq!(rp.redeem(&answer.redirected("code").unwrap(), &verifier).status, 200);
     let beside = push(&[("client_id", &rp.client_id), ("request", &signed), ("request_uri", &uri)]);

@@ -71,6 +71,7 @@ fn forgeries(honest: &str, public: &Value) -> Vec<(String, String)> {
         let claims = serde_json::from_slice(&encoding::decode(payload).unwrap()).unwrap();
         all.push((told, thief.jws(&with(&header, with(&json!({ "alg": "ES256" }), more)), &claims)));
     }
+    all.extend(encrypted(payload));
     // The same signature under another algorithm, or less of it.
     let raw = encoding::decode(signature).unwrap();
     for alg in ["ES384", "ES512", "PS256", "RS512", "es256", "EdDSA", "ES256K"] {
@@ -98,6 +99,27 @@ fn forgeries(honest: &str, public: &Value) -> Vec<(String, String)> {
         all.push((told.to_owned(), text));
     }
     all
+}
+
+/// Encrypted tokens (RFC 7516), in the forms by which others were tricked. Nothing is decrypted here (decision 085), so that none is tried.
+fn encrypted(payload: &str) -> Vec<(String, String)> {
+    let off_the_curve = json!({ "kty": "EC", "crv": "P-256", "x": "AAAA", "y": "AAAA" });
+    [
+        json!({ "alg": "dir", "enc": "A128GCM" }),
+        json!({ "alg": "dir", "enc": "A128GCM", "zip": "DEF" }),
+        json!({ "alg": "none", "enc": "none" }),
+        json!({ "alg": "RSA1_5", "enc": "A128CBC-HS256" }),
+        json!({ "alg": "RSA-OAEP-256", "enc": "A256GCM", "cty": "JWT" }),
+        json!({ "alg": "RS256", "enc": "A128GCM" }),
+        json!({ "alg": "PBES2-HS256+A128KW", "enc": "A128GCM", "p2s": "AAAA", "p2c": 2_000_000_000 }),
+        json!({ "alg": "ECDH-ES", "enc": "A128GCM", "epk": off_the_curve }),
+    ]
+    .iter()
+    .map(|header| {
+        let head = encoding::encode(header.to_string().as_bytes());
+        (format!("encrypted, {header}"), format!("{head}.AAAA.AAAAAAAAAAAAAAAA.{payload}.{}", "A".repeat(22)))
+    })
+    .collect()
 }
 
 /// Tokens that the signer's own key signed, in a form that must not be taken.
@@ -167,6 +189,37 @@ fn a_client_assertion() {
     let mut tokens = forgeries(&honest, &public_of(&key));
     tokens.extend(malformed(&key, &header_of(&honest), &claims));
     assert_none_is_taken("client assertion", &tokens, &taken, &honest);
+}
+
+/// RFC 7517 9.2, RFC 7518 3.3: keys that are too short, too long, of no use or not public.
+#[test]
+fn keys_that_nobody_should_believe_are_not_registered() {
+    let server = TestServer::start();
+    let rsa = |bytes: usize| json!({ "kty": "RSA", "e": "AQAB", "n": encoding::encode(&vec![0xff; bytes]) });
+    let own = public_of(&Signing::generate(Algorithm::Es256));
+    let register = |jwk: &Value| {
+        let metadata = json!({
+            "client_name": "x", "redirect_uris": ["https://rp.example/callback"],
+            "token_endpoint_auth_method": "private_key_jwt", "jwks": { "keys": [jwk] },
+        });
+        server.admin("POST", "/clients", Some(metadata))
+    };
+    for jwk in [
+        rsa(128),
+        rsa(1_025),
+        rsa(4_096),
+        json!({ "kty": "oct", "k": "c2VjcmV0" }),
+        json!({ "kty": "EC", "crv": "P-384", "x": "AAAA", "y": "AAAA" }),
+        with(&own, json!({ "crv": "secp256k1" })),
+        with(&own, json!({ "x": "AAAA" })),
+        with(&own, json!({ "d": "AAAA" })),
+        with(&own, json!({ "use": "enc" })),
+    ] {
+        let refused = register(&jwk);
+        assert_eq!(refused.status, 400, "{jwk}: {refused:?}");
+        assert!(refused.body.contains("jwks"), "{jwk}: {refused:?}");
+    }
+    assert_eq!(register(&own).status, 201);
 }
 
 #[test]

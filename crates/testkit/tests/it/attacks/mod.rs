@@ -4,3 +4,4 @@ mod algorithms;
 mod called_addresses;
 mod parameters;
 mod redirect_uris;
+mod replays;

@@ -3,6 +3,8 @@
 use serde_json::json;
 use symbolon_testkit::{RelyingParty, TestServer};
 
+const JWT_BEARER: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+
 /// RFC 6749 3.1 and 3.2: what is not known is ignored, what is empty was not sent.
 #[test]
 fn unknown_parameters_are_ignored_and_empty_ones_were_not_sent() {
@@ -28,6 +30,67 @@ fn unknown_parameters_are_ignored_and_empty_ones_were_not_sent() {
     ];
     let tokens = rp.token(&form);
     assert_eq!(tokens.status, 200, "{tokens:?}");
+}
+
+/// RFC 6749 2.3, RFC 7521 4.2: of credentials that contradict each other none is chosen, whatever is asked for.
+#[test]
+fn credentials_that_contradict_each_other_are_refused() {
+    let server = TestServer::start();
+    let (rp, other) =
+        (RelyingParty::register(&server, json!({})), RelyingParty::register(&server, json!({})));
+    let (basic, secret) = (rp.basic(), rp.client_secret.clone().unwrap());
+    let request = rp.authorization_request().without("scope").without("client_id");
+    for path in ["/token", "/introspect", "/revoke", "/par"] {
+        let send = |more: &[(&str, &str)]| {
+            let mut form = vec![("grant_type", "client_credentials"), ("token", "x")];
+            form.extend(request.parameters.iter().map(|(name, value)| (&**name, &**value)));
+            form.extend_from_slice(more);
+            server.browser().post_with(path, &form, &[("authorization", &basic)])
+        };
+        let own = ("client_id", &*rp.client_id);
+        let good = send(&[own]);
+        assert!(matches!(good.status, 200 | 201), "{path}: {good:?}");
+        for more in [
+            &[own, ("client_secret", &*secret)][..],
+            &[("client_id", &*other.client_id)],
+            &[own, ("client_assertion", "a.b.c"), ("client_assertion_type", JWT_BEARER)],
+            &[own, ("client_assertion_type", JWT_BEARER)],
+            &[own, own],
+        ] {
+            let refused = send(more);
+            let told = (refused.status, &*refused.error());
+            assert_eq!(told, (400, "invalid_request"), "{path} {more:?}: {refused:?}");
+        }
+    }
+}
+
+/// OpenID Connect Core 3.1.2.1, RFC 7636 4.3: a request that contradicts itself is refused, and nothing is chosen of it.
+#[test]
+fn a_request_that_contradicts_itself_is_refused() {
+    let server = TestServer::start();
+    let hybrid = json!({
+        "response_types": ["code", "code id_token"],
+        "grant_types": ["authorization_code", "implicit", "refresh_token"],
+    });
+    let rp = RelyingParty::register(&server, hybrid);
+    let (_, browser) = server.signed_in("a@example.com");
+    let good = || rp.authorization_request();
+    let object = "eyJhbGciOiJFUzI1NiJ9.e30.AAAA";
+    for (told, request) in [
+        ("silently, and with a page", good().with("prompt", "none login")),
+        ("silently, and with consent", good().with("prompt", "consent none")),
+        ("a method without a challenge", good().without("code_challenge")),
+        ("tokens in the query", good().with("response_type", "code id_token").with("response_mode", "query")),
+        (
+            "two requests",
+            good().with("request", object).with("request_uri", "https://rp.example/request.jwt"),
+        ),
+    ] {
+        let answer = browser.get(&request.path());
+        assert_eq!(answer.redirected("error").as_deref(), Some("invalid_request"), "{told}: {answer:?}");
+        assert_eq!(answer.redirected("code"), None, "{told}: {answer:?}");
+    }
+    assert!(browser.get(&good().path()).redirected("code").is_some());
 }
 
 /// RFC 7636 4.6, RFC 9700 2.1.1: neither side of PKCE can be left out.

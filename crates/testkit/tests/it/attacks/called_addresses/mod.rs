@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use serde_json::{Value, json};
 use symbolon_config::{Config, Sources};
 use symbolon_crypto::algorithm::Algorithm;
-use symbolon_testkit::{ADMIN_SECRET, Options, Signing, TestServer};
+use symbolon_testkit::{ADMIN_SECRET, Options, RelyingParty, Signing, TestServer};
 
 use crate::upstream::fake::{DRIPS, ENDLESS, Fake};
 use crate::upstream::options;
@@ -178,6 +179,65 @@ fn no_private_address_is_called() {
             assert!(came_there, "{} at {host}: nobody came as far as that", place.name);
         }
     });
+}
+
+/// A token with an address in its header, or whose issuer nobody trusts: at each place that takes one.
+fn present(visit: &Visit, rp: &RelyingParty, header: &Value, issuer: &str) {
+    let (now, id) = (visit.server.now().seconds(), &*rp.client_id);
+    let claims = json!({
+        "iss": issuer, "sub": issuer, "aud": visit.server.issuer, "iat": now, "exp": now + 60, "jti": "one",
+        "response_type": "code", "redirect_uri": rp.redirect_uri, "scope": "openid",
+    });
+    let token = visit.key.jws(header, &claims);
+    let browser = visit.server.browser();
+    let assertion = [
+        ("grant_type", "client_credentials"),
+        ("client_id", id),
+        ("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"),
+        ("client_assertion", &*token),
+    ];
+    browser.post("/token", &assertion);
+    let grant = [("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer"), ("assertion", &*token)];
+    browser.post_with("/token", &grant, &[("authorization", &rp.basic())]);
+    browser.get(&rp.authorization_request().with("request", &token).path());
+    browser.get(&rp.authorization_request().with("id_token_hint", &token).path());
+    browser.get_with("/userinfo", &[("authorization", &format!("Bearer {token}"))]);
+    rp.post("/introspect", &[("token", &token)]);
+}
+
+/// What is only shown, led to, or of no meaning here is not called, although private addresses may be.
+#[test]
+fn no_other_address_is_called() {
+    let visit = Visit::new();
+    let (server, trap) = (&visit.server, Trap::set());
+    let at = |path: &str| format!("http://127.0.0.1:{}{path}", trap.port);
+    let metadata = json!({
+        "jwks": visit.key.jwks(), "redirect_uris": [at("/callback")], "skip_consent": false,
+        "client_uri": at("/"), "logo_uri": at("/logo.png"), "policy_uri": at("/policy"), "tos_uri": at("/terms"),
+        "frontchannel_logout_uri": at("/frame"), "post_logout_redirect_uris": [at("/out")],
+    });
+    let rp = RelyingParty::register(server, metadata);
+    let (_, browser) = server.signed_in("ann@example.com");
+    let asked = browser.get(&rp.authorization_request().path());
+    assert_eq!(browser.get(&asked.location()).status, 200, "the page that shows the client");
+
+    for more in [
+        json!({ "jku": at("/keys") }),
+        json!({ "jku": at("/keys"), "kid": "there" }),
+        json!({ "x5u": at("/chain.pem") }),
+        json!({ "kid": at("/key") }),
+    ] {
+        let mut header = json!({ "alg": "ES256", "typ": "JWT" });
+        header.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        present(&visit, &rp, &header, &rp.client_id);
+    }
+    present(&visit, &rp, &json!({ "alg": "ES256", "typ": "JWT" }), &at(""));
+
+    // Addresses that nobody registered or allowed.
+    browser.get(&rp.authorization_request().with("request_uri", &at("/request")).path());
+    let stranger = RelyingParty::known(server, &at("/client.json"), None, &at("/callback"));
+    assert_eq!(browser.get(&stranger.authorization_request().path()).status, 400);
+    assert_eq!(trap.called.load(Ordering::SeqCst), 0);
 }
 
 fn sources(directory: &Path, found: &mut Vec<PathBuf>) {

@@ -5,6 +5,9 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+# What keys may be of, the default first.
+ALGORITHMS = ("RS256", "PS256", "ES256", "EdDSA")
+
 
 class Provider:
     """One issuer, and what was made at it."""
@@ -54,7 +57,18 @@ class Provider:
         self.call("PATCH", self.at("/settings"), {"consent_version": int(time.time())})
 
     def rotate_keys(self):
-        self.call("POST", self.at("/signing-keys/rotate"), {})
+        """Publishes a signing key that was not there. One that was rotated minutes ago waits until it is known everywhere: then
+        that of another algorithm is rotated."""
+        before = self.keys()
+        for algorithm in ALGORITHMS:
+            self.call("POST", self.at("/signing-keys/rotate"), {"algorithm": algorithm}, accepted=(400, 404, 409))
+            if self.keys() - before:
+                return
+        raise RuntimeError("no key can be rotated now: wait until the last rotations are known everywhere")
+
+    def keys(self):
+        """The ids of the signing keys that the issuer has."""
+        return {key["kid"] for key in self.call("GET", self.at("/signing-keys"))["keys"]}
 
     def delete_all(self):
         """Deletes what was made, the latest first."""

@@ -130,7 +130,7 @@ fn document() -> String {
 const INTRODUCTION: &str = "\
 # Failures: why a request was refused
 
-<!-- Generated from crates/protocol/src/refusal/reason.rs. -->
+<!-- Generated from crates/protocol/src/refusal/reason/table.rs. -->
 
 Every refused request has one of these reasons. It is never sent to whoever made the request, who is told the error of
 the RFC and no more ([decision 013](../decisions/013-unknown-client-and-wrong-secret-look-the-same.md)). It stands in the

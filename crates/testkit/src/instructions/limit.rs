@@ -89,14 +89,14 @@ mod tests {
     #[test]
     fn a_proof_may_take_its_verification_and_a_fifth_of_a_silent_authentication() {
         let kept = |with_proof| Limit::of(&counts(with_proof, 0))[0].is_kept();
-        assert!(kept(520_000) && !kept(520_001));
+        assert!(kept(520_600) && !kept(520_601));
         assert!(kept(400_000), "less than its verification alone");
     }
 
     #[test]
     fn a_pushed_request_may_take_as_much_as_two_and_a_fifth() {
         let kept = |pushed| Limit::of(&counts(0, pushed))[1].is_kept();
-        assert!(kept(220_000) && !kept(220_001));
+        assert!(kept(226_600) && !kept(226_601));
         let told = Limit::of(&counts(0, 230_000))[1].to_string();
         assert!(told.contains("2.30 of a silent authentication, 2.20 allowed: OVER"), "{told}");
     }

@@ -103,9 +103,22 @@ pub(super) fn run_in(info: &str) -> Option<i64> {
 /// slots, and must get their answers unchanged.
 pub(super) fn is_ours(cmd: &Cmd) -> bool {
     let Some(Arg::Simple(name)) = cmd.args_iter().next() else { return false };
-    const OURS: [&[u8]; 14] = [
-        b"HMGET", b"MGET", b"GET", b"SET", b"EVALSHA", b"EVAL", b"DEL", b"ZADD", b"ZREM", b"ZRANGE",
-        b"ZCARD", b"PEXPIRE", b"PUBLISH", b"UNLINK",
+    const OURS: [&[u8]; 15] = [
+        b"HMGET",
+        b"MGET",
+        b"GET",
+        b"SET",
+        b"EVALSHA",
+        b"EVAL",
+        b"DEL",
+        b"ZADD",
+        b"ZREM",
+        b"ZRANGE",
+        b"ZRANGEBYSCORE",
+        b"ZCARD",
+        b"PEXPIRE",
+        b"PUBLISH",
+        b"UNLINK",
     ];
     OURS.contains(&name)
 }

@@ -68,7 +68,8 @@ impl OnceKind {
             Self::PushedRequest => return answer.status == 400,
             Self::DeviceCode => &["invalid_grant", "expired_token"],
             Self::DeniedDeviceCode => &["access_denied", "invalid_grant", "expired_token"],
-            Self::Proof => &["invalid_dpop_proof"],
+            // A store that was killed does not know which proofs were used, and asks for a nonce.
+            Self::Proof => &["invalid_dpop_proof", "use_dpop_nonce"],
         };
         answer.status == 400 && errors.contains(&&*answer.error())
     }
@@ -230,17 +231,29 @@ impl Actor<'_> {
         self.as_client("/token", &[("grant_type", DEVICE), ("device_code", device_code)])
     }
 
-    /// Gets a token that is bound by a new proof.
+    /// Gets a token that is bound by a new proof, with a nonce if one is asked for (RFC 9449 8).
     fn use_proof(&mut self) -> Result<Option<usize>, NoAnswer> {
+        self.use_proof_with(None)
+    }
+
+    fn use_proof_with(&mut self, nonce: Option<&str>) -> Result<Option<usize>, NoAnswer> {
         let (key, now) = (Signing::generate(Algorithm::Es256), unix_micros());
-        let claims = json!({
+        let mut claims = json!({
             "jti": random::base64url::<16>(&SystemRandom), "htm": "POST",
             "htu": format!("{}/token", self.party.issuer), "iat": now / 1_000_000,
         });
+        if let Some(nonce) = nonce {
+            claims["nonce"] = json!(nonce);
+        }
         let proof = key.jws(&key.dpop_header(), &claims);
         let index = self.note_made(OnceKind::Proof, proof.clone(), now);
         let sent = self.note_sent(index);
         let answer = self.with_proof(&proof)?;
+        if let Some(wanted) = answer.header("dpop-nonce").filter(|_| nonce.is_none() && answer.status == 400)
+        {
+            self.ledger.used_once.pop();
+            return self.use_proof_with(Some(wanted));
+        }
         let is_bound = answer.status == 200 && answer.json()["token_type"] == "DPoP";
         Ok(self.note_used(index, (&answer, is_bound), sent))
     }

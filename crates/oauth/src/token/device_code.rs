@@ -3,14 +3,13 @@
 use symbolon_protocol::code::CodeGrant;
 use symbolon_protocol::device_authorization::DeviceCode;
 use symbolon_protocol::refusal::Reason;
-use symbolon_protocol::token::authorization_code::lineage;
 use symbolon_protocol::token::device_code as rule;
-use symbolon_protocol::token::resource;
 use symbolon_store::Durable;
-use symbolon_store::port::{Polled, Redemption};
+use symbolon_store::port::Polled;
 
-use super::authorization_code::{granted_details, redeemed, replayed};
-use super::{GrantCall, GrantResult, claims};
+use super::authorization_code::replayed;
+use super::decided::{self, Redeemed};
+use super::{GrantCall, GrantResult};
 use symbolon_app::http::Failure;
 
 pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result<GrantResult, Failure> {
@@ -29,27 +28,18 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
     }
 }
 
-/// Turns what a person allowed into tokens. The checks come before the code is redeemed, as for an authorization code.
 async fn redeem(
     call: &GrantCall<'_>,
     (code, allowed): (&DeviceCode, &CodeGrant),
     durable: &mut Durable,
 ) -> Result<GrantResult, Failure> {
     let (app, issuer) = (&call.context.app, &call.context.issuer);
-    rule::check(allowed, call.client).map_err(|error| error.of_user(&allowed.user))?;
-    let resource: Vec<&str> = call.form.get_all("resource").collect();
-    let targets =
-        resource::narrowed((&issuer.url, call.settings), call.client, &allowed.resources, &resource)
-            .map_err(|error| error.of_user(&allowed.user))?;
-    let details = granted_details(call, allowed).map_err(|error| error.of_user(&allowed.user))?;
-    let ended = app.store.revoked(&issuer.id, &lineage(allowed)).await?.take(durable);
-    let records = claims::records(call, &allowed.user, &allowed.scope).await?;
-    call.use_proof(durable).await?;
-    match app.store.redeem_device_code(&issuer.id, code, call.now).await? {
-        Redemption::Redeemed if ended => Err(rule::over(Reason::DeviceCodeRevoked, allowed).into()),
-        Redemption::Redeemed => redeemed(call, (allowed, &targets, details), records, durable).await,
-        Redemption::Replayed => used(call, allowed, durable).await,
-        Redemption::Unknown => Err(rule::unknown(code).into()),
+    let redemption = app.store.redeem_device_code(&issuer.id, code, call.now);
+    match decided::redeem(call, allowed, redemption, durable).await? {
+        Redeemed::Tokens(tokens) => Ok(tokens),
+        Redeemed::Ended => Err(rule::over(Reason::DeviceCodeRevoked, allowed).into()),
+        Redeemed::Before => used(call, allowed, durable).await,
+        Redeemed::Unknown => Err(rule::unknown(code).into()),
     }
 }
 

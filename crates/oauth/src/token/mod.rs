@@ -4,6 +4,7 @@ mod authorization_code;
 mod ciba;
 mod claims;
 mod client_credentials;
+mod decided;
 mod device_code;
 mod jwt_bearer;
 mod refresh_token;

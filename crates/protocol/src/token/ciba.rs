@@ -1,7 +1,6 @@
 //! The token request of a client that asked a person elsewhere (CIBA Core 10.1, 11). What it is given is issued as for an authorization
 //! code. The claim `urn:openid:params:jwt:claim:auth_req_id` is of pushed tokens alone (CIBA Core 10.3.1), which there are none of.
 
-use super::refresh_token::still_allowed;
 use crate::backchannel_authentication::AuthReqId;
 use crate::client::Client;
 use crate::code::CodeGrant;
@@ -9,16 +8,8 @@ use crate::error::{ErrorCode, OAuthError};
 use crate::id::UserId;
 use crate::refusal::{Details, Reason};
 
+pub use super::device_code::check;
 pub use crate::backchannel_authentication::request::check_client;
-
-/// Whether the client may still have something of what it was allowed. Call this before the `auth_req_id` is redeemed, so that a
-/// refusal leaves it usable.
-///
-/// # Errors
-/// `invalid_scope` if it may have none of the scope any more.
-pub fn check(allowed: &CodeGrant, client: &Client) -> Result<(), OAuthError> {
-    still_allowed(&allowed.scope, client).map(drop)
-}
 
 /// The answer while nobody has decided (CIBA Core 11).
 pub const fn pending() -> OAuthError {

@@ -20,7 +20,7 @@ pub fn check_client(client: &Client) -> Result<(), OAuthError> {
     }
 }
 
-/// Whether the client may still have something of what it was allowed. Call this before the device code is redeemed, so that
+/// Whether the client may still have something of what it was allowed. Call this before it is redeemed, so that
 /// a refusal leaves it usable.
 ///
 /// # Errors
